@@ -39,7 +39,8 @@ class AlignedConsumer:
 
     No record above the read limit is returned. The limit is the lowest watermark of the consumer's
     splits plus `max_drift`; in a group, the group's limit applies as well. Use a consumer in one
-    thread; only `stop` may be called from others.
+    thread; only `stop` may be called from others. What depends on the splits raises `WrongState`
+    before the first record.
 
     Examples:
         >>> kafka = {"bootstrap.servers": "localhost:9092", "group.id": "enricher"}
@@ -114,7 +115,6 @@ class AlignedConsumer:
         self._stopped: bool | None = None  # with `drain` or without
         self._closed = False
         self._busy = threading.Lock()
-        self._on_sigterm: Any = None
         self._dropped: weakref.finalize[..., AlignedConsumer] | None = None
 
     def __iter__(self) -> "Iterator[Message]":
@@ -123,7 +123,6 @@ class AlignedConsumer:
 
     def _pieces(self) -> "Iterator[Iterator[Message]]":
         reader = self._open()
-        reader.end_piece()
         while reader.poll() is not None:
             # If the loop is left, the piece stays open until `close`, which knows of a failure.
             yield reader.begin_piece()
@@ -140,7 +139,6 @@ class AlignedConsumer:
         from lockgate_reader.columns import Columns
 
         reader = self._open()
-        reader.end_piece()
         while (piece := reader.poll(max_records)) is not None:
             columns = Columns()
             while piece is not None:
@@ -158,11 +156,8 @@ class AlignedConsumer:
             self._batch = {}  # the program has worked on it, or it goes back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
-        """Iterate over the records in an asyncio event loop. Waiting and callbacks run in worker
-        threads.
-        """
+        """Iterate over the records in asyncio. Waiting and callbacks run in worker threads."""
         reader = await asyncio.to_thread(self._alone, self._open)
-        reader.end_piece()
         while not reader.ended:
             if reader.due:
                 await asyncio.to_thread(self._alone, reader.turn)
@@ -177,7 +172,6 @@ class AlignedConsumer:
         """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`.
 
         A position is the offset after the last record returned. Pass the result to `restore`.
-        Raises `WrongState` before the first record.
         """
         return self._started("snapshot").snapshot()
 
@@ -200,21 +194,16 @@ class AlignedConsumer:
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """Return the offset after the last record returned, for each (topic, partition). Raises
-        `WrongState` before the first record.
-        """
+        """Return the offset after the last record returned, for each (topic, partition)."""
         return self._started("positions").assignment.positions()
 
     def splits(self) -> list[ReaderSplit]:
-        """Return the splits that this consumer owns, each with its fencing token `number`. Raises
-        `WrongState` before the first record.
-        """
+        """Return the splits that this consumer owns, each with its fencing token `number`."""
         return self._started("splits").assignment.held()
 
     def number_of(self, record: "Message") -> int:
-        """Return the fencing token of the assignment under which `record` was returned.
-
-        Raises `WrongState` if this consumer no longer owns the record's split.
+        """Return the fencing token of the assignment under which `record` was returned. Raises
+        `WrongState` if this consumer no longer owns the record's split.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").assignment.splits.get(key)
@@ -226,9 +215,8 @@ class AlignedConsumer:
         """Send an event to the source's enumerator, which runs in the coordinator. Its REST API
         lists the events that were sent.
 
-        Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes,
-        `ConfigurationError` if the consumer has no coordinator, and `WrongState` before the first
-        record.
+        Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes, and
+        `ConfigurationError` if the consumer has no coordinator.
         """
         if self._options.coordinator is None:
             raise ConfigurationError(
@@ -240,9 +228,7 @@ class AlignedConsumer:
         reader.wake()
 
     def source_events(self) -> list[object]:
-        """Return the events that the source's enumerator has sent since the last call. Raises
-        `WrongState` before the first record.
-        """
+        """Return the events that the source's enumerator has sent since the last call."""
         events = self._started("source_events").assignment.events_in
         found = events.copy()
         events.clear()
@@ -252,8 +238,8 @@ class AlignedConsumer:
         """Commit the positions of all records returned so far to Kafka. With `wait=False`, return
         before Kafka answers, and log a failure instead of raising it.
 
-        Raises `KafkaFailed` if Kafka does not commit the positions, `ConfigurationError` without a
-        group.id, and `WrongState` before the first record.
+        Raises `KafkaFailed` if Kafka does not commit them, and `ConfigurationError` without a
+        group.id.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -262,7 +248,7 @@ class AlignedConsumer:
     @property
     def watermark(self) -> int:
         """Return the lowest watermark (ms) of all splits, for the records returned so far. It is
-        MIN at first and MAX at the end of all data. Raises `WrongState` before the first record.
+        MIN at first and MAX at the end of all data.
         """
         return self._started("watermark").watermark
 
@@ -286,11 +272,10 @@ class AlignedConsumer:
             self._reader.stop(drain=drain)
 
     def close(self) -> None:
-        """Stop reading, give the splits back, and commit if automatic commits are enabled. Leaving
-        a `with` block does the same.
+        """Stop reading, give the splits back, and commit if automatic commits are enabled.
 
-        After an error in the `with` block, the current record or batch counts as not returned, and
-        nothing is committed.
+        Leaving a `with` block does the same. After an error in it, the current record or batch
+        counts as not returned, and nothing is committed.
         """
         self._close(failed=False)
 
@@ -325,17 +310,15 @@ class AlignedConsumer:
         await asyncio.to_thread(self._close, failed=kind is not None)
 
     def _handle_sigterm(self, handles: bool) -> None:
-        """Install a SIGTERM handler that ends the iteration or, without `handles`, remove it. A
-        handler that the program has installed is kept.
+        """Let SIGTERM end the iteration or, without `handles`, no longer. A handler of the
+        program's own is kept.
         """
-        if threading.current_thread() is not threading.main_thread():
-            return
-        current = signal.getsignal(signal.SIGTERM)
-        if handles and current is signal.SIG_DFL:
-            self._on_sigterm = lambda number, frame: self.stop()
-            signal.signal(signal.SIGTERM, self._on_sigterm)
-        elif not handles and self._on_sigterm is not None and current is self._on_sigterm:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        before, after = (signal.SIG_DFL, self._on_sigterm) if handles else (self._on_sigterm, signal.SIG_DFL)
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == before:
+            signal.signal(signal.SIGTERM, after)
+
+    def _on_sigterm(self, number: int, frame: object) -> None:
+        self.stop()
 
     def _open(self) -> RunningReader:
         if self._closed:
@@ -349,6 +332,7 @@ class AlignedConsumer:
             if self._stopped is not None:  # before it began, or while it was made
                 self._reader.stop(drain=self._stopped)
             self._reader.open()
+        self._reader.end_piece()
         return self._reader
 
     def _place(self) -> Place:
@@ -365,13 +349,12 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Run `call` while holding the lock that `close` also takes, and return the result."""
+        """Return the result of `call`, which is run while `close` waits."""
         with self._busy:
             return call()
 
 
 def _dropped(place: Place, name: str) -> None:
-    """Abandon the place of a consumer that was dropped without `close`."""
     place.abandon()
     said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
     warnings.warn(said, ResourceWarning, stacklevel=2)

@@ -1,7 +1,7 @@
 """The interface between a reader and its `Place`: the object that assigns splits to the reader, and
 sets the event time up to which its records may be returned (its read limit).
 
-`Alone` is the place of a reader without a coordinator. The package `group` has the other places.
+`Alone` is the place of a reader without a coordinator; `group.joined` has the other one.
 
 In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
 Since both are complete, a call may be repeated or left out.
@@ -15,13 +15,8 @@ position. It stays there until the orders no longer contain it.
 **Numbers.** Each time the coordinator assigns a split, the assignment gets a new number, which is
 the split's fencing token. Each report about a split contains the number of its assignment.
 
-**The deadline.** No record is returned once `lockgate_reader.clock.now_s` has reached
-`Orders.until`. This is checked before each record. A later call of `exchange` may extend the
-deadline.
-
 **Threads.** `exchange` must not wait for the network. A place that uses the network does so in its
-own thread, and `exchange` returns the newest orders that this thread has received. `wake` may be
-called from any thread.
+own thread, and `exchange` returns the newest orders that this thread has received.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,9 +33,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """A split to read from its starting offset. `number` identifies the assignment; the coordinator
-    never uses a number again.
-    """
+    """A split to read from its starting offset. The coordinator uses each `number` only once."""
 
     split: KafkaPartitionSplit
     number: int
@@ -105,13 +98,12 @@ class Orders:
 
     Attributes:
         ceiling: Event time (ms) above which no record may be returned.
-        until: Deadline in seconds of `now_s`, at and after which no record may be returned.
-        assigned: Every split to read. None while the place cannot determine them; the reader then
-            keeps the splits that it has.
+        until: Deadline in seconds of `lockgate_reader.clock.now_s`, which is checked before each
+            record: none is returned at or after it. A later call may extend it.
+        assigned: Every split to read; None to keep the splits that the reader has.
         give_back: Ids of the splits to give back.
         no_more_splits: Whether no split will be added later.
-        discover: Number of a request to list the splits of the topics; a new number is a new
-            request.
+        discover: Number of the latest request to list the splits of the topics.
         waits_for: What keeps the ceiling from rising, such as a reader, in words.
         source_events: New events for the program. Each is passed once.
 
@@ -128,13 +120,13 @@ class Orders:
 
 
 class Place:
-    """Base class of places. A place assigns splits to one reader, gets the reader's state and sets
-    its read limit. This class itself assigns no splits and sets no limit.
+    """Assigns splits to one reader, gets its state and sets its read limit. This base class assigns
+    no splits and sets no limit.
     """
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start the place. The reader calls this once. The place calls `wake` when it has new
-        orders, and the reader then calls `exchange` before it returns another record.
+        """Start the place. It may call `wake` from any thread when it has new orders, and the
+        reader then calls `exchange` before it returns another record.
         """
 
     def exchange(self, state: ReaderState) -> Orders:
@@ -144,9 +136,7 @@ class Place:
         return Orders()
 
     def leave(self, state: ReaderState) -> None:
-        """Process the reader's final `state`, and stop the place. No record is returned
-        afterwards.
-        """
+        """Process the reader's final `state`, after which it returns no record, and stop."""
 
     def abandon(self) -> None:
         """Stop the place of a reader that was dropped without `close`. Garbage collection calls
@@ -170,9 +160,7 @@ class Alone(Place):
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Return orders to read all discovered splits that are not finished and, if due, to list
-        the topics again.
-        """
+        """Order to read all splits that are not finished and, if due, to list the topics again."""
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
             first = self._seen is None and not self._assigned

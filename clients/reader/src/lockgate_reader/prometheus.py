@@ -1,8 +1,4 @@
-"""Metrics of consumers for Prometheus. Needs the extra `prometheus`.
-
-from lockgate_reader.prometheus import ReaderCollector
-REGISTRY.register(ReaderCollector({"enricher": consumer}))
-"""
+"""Metrics of consumers for Prometheus. Needs the extra `prometheus`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,6 +25,7 @@ class ReaderCollector(Collector):
     """Collector for the metrics of `consumers`, whose keys become the label `consumer`.
 
     Examples:
+        >>> from lockgate_reader.prometheus import ReaderCollector
         >>> REGISTRY.register(ReaderCollector({"enricher": consumer}))
 
     """
@@ -41,9 +38,7 @@ class ReaderCollector(Collector):
         return []
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """Yield a metric family `lockgate_reader_…` for each metric, with a sample for each
-        consumer.
-        """
+        """Yield a family `lockgate_reader_…` for each metric, with a sample for each consumer."""
         found = {name: consumer.metrics() for name, consumer in self._consumers.items()}
         for metric, said in _SAID.items():
             kind = CounterMetricFamily if metric.endswith("_total") else GaugeMetricFamily

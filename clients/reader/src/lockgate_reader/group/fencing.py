@@ -42,9 +42,8 @@ RATE_ERROR = 0.01
 class SplitLease:
     """The lease of a reader's splits. All times are in seconds of the reader's own clock.
 
-    No record may be returned at or after `until`. The request to the coordinator that set this
-    deadline was sent at `sent_at`. The clocks of the reader and of the coordinator's store may
-    differ in rate by the fraction `rate_error`.
+    No record may be returned at or after `until`. The request that set this deadline was sent at
+    `sent_at`. The two clocks may differ in rate by the fraction `rate_error`.
     """
 
     until: float = -inf
@@ -52,12 +51,11 @@ class SplitLease:
     rate_error: float = RATE_ERROR
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease after an answer of the coordinator. The request was sent at `sent_at`,
-        and its answer arrived at `now`.
+        """Return the lease after an answer with the length `lease_ms`, which arrived at `now`. It
+        may end earlier than this one.
 
-        The new lease has the length `lease_ms` of the answer, so it may end earlier. A lease
-        that has ended is renewed only if the request was sent after the end, and the coordinator is
-        `settled`: it has not just lost its data about which readers have which splits.
+        A lease that has ended is renewed only if the request was sent after the end, and the
+        coordinator is `settled`: it has not just lost its data about who has which splits.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self

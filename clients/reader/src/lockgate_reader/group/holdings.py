@@ -67,9 +67,7 @@ class Holdings:
             self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=fields))
 
     def hears(self, revision: float) -> None:
-        """Record that the coordinator's event stream announced a change. `revision` is infinity if
-        unknown.
-        """
+        """Record that a change was announced; `revision` is infinity if unknown."""
         self._news = max(self._news, revision)
 
     @property
@@ -79,16 +77,12 @@ class Holdings:
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """Return the splits at `LATEST_OFFSET` whose actual offset the coordinator does not have
-        yet.
-        """
+        """Return the splits at `LATEST_OFFSET` whose actual offset the coordinator lacks."""
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset(map(_numbered, latest)) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the reader gets orders with these splits. The reader may open all of them
-        except those in `give_back`.
-        """
+        """Record that the reader is ordered to open all these splits but those in `give_back`."""
         goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
         self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}
 
@@ -98,9 +92,7 @@ class Holdings:
         return events
 
     def is_urgent(self, state: ReaderState) -> bool:
-        """Return whether the coordinator waits for something in `state`, such as a split that was
-        given back.
-        """
+        """Return whether the coordinator waits for news in `state`, such as a returned split."""
         unresolved = self.unresolved
         return bool(
             self._own((*state.returned, *state.finished))
@@ -115,9 +107,7 @@ class Holdings:
         return self._own(state.returned)
 
     def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
-        """Return the request to send for `state`. Its answer will have all changes announced so
-        far.
-        """
+        """Return the request for `state`. Its answer will have all changes announced so far."""
         self._news = 0.0
         return SplitExchange(
             epoch=epoch,
@@ -146,9 +136,7 @@ class Holdings:
         )
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, state: ReaderState) -> None:
-        """Update the splits and source events from the `answer` to the request `sent`, which was
-        composed from `state`.
-        """
+        """Process the `answer` to the request `sent`, which was composed from `state`."""
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
             if kept.get(stopped.split) == stopped.assignment:
@@ -177,9 +165,7 @@ class Holdings:
             self._request, self.discover = answer.discover, self.discover + 1
 
     def _unopened(self) -> list[wire.NumberedSplit]:
-        """Return the splits that must be given back, and that the reader was never ordered to
-        open.
-        """
+        """Return the splits to give back that the reader was never ordered to open."""
         return [
             wire.NumberedSplit(split=each.split, assignment=each.number)
             for name, each in (self.assigned or {}).items()
@@ -192,8 +178,8 @@ class Holdings:
         return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the coordinator should accept the split's position even if it is below the
-        stored one, because the reader started there or the topic was created again.
+        """Return whether the split's position counts even if it is below the coordinator's, because
+        the reader started there or the topic was created again.
         """
         own = (self.assigned or {})[held.split.split_id]
         return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset

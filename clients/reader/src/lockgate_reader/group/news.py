@@ -19,9 +19,7 @@ log = logging.getLogger("lockgate")
 
 
 class SplitNews:
-    """Calls `tell` for each event about a reader's splits, with the event's revision, or infinity
-    if the event has none.
-    """
+    """Calls `tell` with the revision of each event about a reader's splits; infinity for none."""
 
     def __init__(self, client: CoordinatorClient, source: str, tell: Callable[[float], None]) -> None:
         self._client, self._source, self._tell = client, source, tell
@@ -29,8 +27,8 @@ class SplitNews:
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
-        """Start to read, in the background, the event stream of the reader that is registered as
-        `subtask` with `epoch`. Stop reading any other stream.
+        """Read the event stream of the reader that is registered as `subtask` with `epoch`, in the
+        background. Stop reading any other stream.
         """
         if self._reader != (subtask, epoch):
             self._reader = (subtask, epoch)
@@ -43,8 +41,17 @@ class SplitNews:
     async def _listen(self, subtask: int, epoch: int) -> None:
         failures = 0
         while self._reader == (subtask, epoch):
+            news = False
             try:
-                failures = 0 if await self._follow(subtask, epoch) else failures + 1
+                stream = self._client.split_news(self._source, subtask, epoch)
+                async with aclosing(alive(stream, self._client.timeout_s)) as revisions:
+                    async for revision in revisions:  # None is a heartbeat
+                        if self._reader != (subtask, epoch):
+                            return
+                        news = True
+                        if revision is not None:
+                            self._tell(revision)
+                failures = 0 if news else failures + 1
             except (NotRegistered, Stale):
                 return  # the next exchange registers, and follows again
             except Unstreamed as error:
@@ -54,18 +61,3 @@ class SplitNews:
                 log.debug("the event stream of assignments failed, retrying: %s", error)
                 failures += 1
             await self._pace.sleep(pause_s(failures, self._pace.chance()))
-
-    async def _follow(self, subtask: int, epoch: int) -> bool:
-        """Read the event stream until it ends, and return whether any event or heartbeat
-        arrived.
-        """
-        news = False
-        stream = self._client.split_news(self._source, subtask, epoch)
-        async with aclosing(alive(stream, self._client.timeout_s)) as revisions:
-            async for revision in revisions:
-                if self._reader != (subtask, epoch):
-                    break
-                news = True
-                if revision is not None:
-                    self._tell(revision)
-        return news

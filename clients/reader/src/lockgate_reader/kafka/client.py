@@ -22,6 +22,7 @@ from lockgate_reader.place import Key
 
 log = logging.getLogger("lockgate")
 
+Rebalance = Callable[[list[Key]], None]
 _COMMIT_S = 10.0  # for the coordinator of Kafka's group
 _COMMIT_AGAIN = (KafkaError._WAIT_COORD, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION)
 _OFFSET_INVALID = -1001
@@ -64,13 +65,12 @@ class KafkaClient:
         reset = kafka.get("auto.offset.reset")
         self.reset = "earliest" if reset in EARLIEST else "latest" if reset in LATEST else None
         self._failure: KafkaError | None = None
-        self._troubled = False
-        self.subscribed = False
+        self.subscribed = self._troubled = False
         self._group = kafka.get("group.id")
         self.committed_last: dict[Key, int] = {}
         self._collections = Collections()
-        settings = {**AHEAD, **QUIET, **_IN_A_GROUP, **kafka, **_OURS}
-        settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
+        # Nothing is committed under this name of a group.
+        settings = {**AHEAD, **QUIET, **_IN_A_GROUP, "group.id": "lockgate-reader", **kafka, **_OURS}
         self._tell = settings.pop("error_cb", None)
         settings |= {"error_cb": self._on_error, "on_commit": self._on_commit}
         try:
@@ -109,23 +109,17 @@ class KafkaClient:
 
     # -- what is read --
 
-    def subscribe(
-        self,
-        topics: Sequence[str],
-        assigned: Callable[[list[Key]], None],
-        revoked: Callable[[list[Key]], None],
-        gone: Callable[[list[Key]], None],
-    ) -> None:
+    def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
         """Join Kafka's consumer group. Kafka's client calls `assigned` with partitions to `assign`,
-        `revoked` with partitions to `unassign`, and `gone` with partitions that another member may
+        `revoked` with partitions to `unassign`, and `lost` with partitions that another member may
         already be reading.
         """
 
-        def calls(act: Callable[[list[Key]], None]) -> Callable[[Consumer, list[TopicPartition]], None]:
+        def calls(act: Rebalance) -> Callable[[Consumer, list[TopicPartition]], None]:
             return lambda consumer, found: act([(each.topic, each.partition) for each in found])
 
         self.subscribed = True
-        self._consumer.subscribe(list(topics), on_assign=calls(assigned), on_revoke=calls(revoked), on_lost=calls(gone))
+        self._consumer.subscribe(list(topics), on_assign=calls(assigned), on_revoke=calls(revoked), on_lost=calls(lost))
 
     def assign(self, starts: Mapping[Key, int]) -> None:
         """Start to read these additional partitions, each at the given offset."""
@@ -139,9 +133,7 @@ class KafkaClient:
         self._do("unassign", [TopicPartition(*key) for key in found])
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
-        """Fetch these partitions again, each starting at the given offset. Paused partitions are
-        resumed.
-        """
+        """Fetch these partitions again, each from the given offset. Paused ones are resumed."""
         if not self.subscribed:
             self.unassign(starts)
             self.assign(starts)
@@ -181,8 +173,8 @@ class KafkaClient:
 
     def is_end(self, message: Message) -> bool:
         """Return whether `message` is an error and not a record: the partition ends at `offset()`,
-        Kafka lacks that offset (`is_lost`), or the error is temporary and is logged. Raises
-        `KafkaFailed` for any other error.
+        Kafka lacks that offset (`is_lost`), or the error is temporary and is logged. Otherwise,
+        raises `KafkaFailed`.
         """
         error = message.error()
         if error is None:
@@ -254,12 +246,12 @@ class KafkaClient:
             raise failed(self._where, f"did not {what} {names}", error) from error
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        failed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}
-        for key in failed:
+        missed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}
+        for key in missed:
             self.committed_last.pop(key, None)
-        for (topic, partition), why in list(failed.items())[:1]:
-            what = f"{topic}-{partition}{' and more' if len(failed) > 1 else ''}"
-            log.warning("Kafka at %s did not commit %s: %s", self._where, what, why)
+        if missed:
+            names, why = some(f"{topic}-{partition}" for topic, partition in missed), next(iter(missed.values()))
+            log.warning("Kafka at %s did not commit %s: %s", self._where, names, why)
 
     def _on_error(self, error: KafkaError) -> None:
         if self._tell is not None:

@@ -1,6 +1,4 @@
-"""Queries for the partitions of topics, and for the first and last offsets of their logs. One
-thread uses this module.
-"""
+"""Queries for the partitions of topics, and for the first and last offsets of their logs."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +22,6 @@ _LATER = (
     KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError._NO_OFFSET,
 )
-
 _SPEC: Any = OffsetSpec
 _NAMED = 5
 
@@ -34,8 +31,7 @@ class Unanswered(KafkaFailed):
 
 
 class KafkaLogs:
-    """An admin client with the user's connection settings. Its methods raise `KafkaFailed` if a
-    query fails.
+    """An admin client with the user's connection settings. Its methods raise `KafkaFailed`.
 
     `list_topics` is the method of the Kafka consumer. Unlike the admin client's method, it opens
     the consumer's connections before the first fetch, which saves a second.
@@ -67,9 +63,7 @@ class KafkaLogs:
         return found
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
-        """Return the first offset of each partition or, with `latest`, the offset after its last
-        record.
-        """
+        """Return the first offset of each partition or, with `latest`, the one after the last."""
         return self._answered(keys, _SPEC.latest() if latest else _SPEC.earliest())
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
@@ -86,15 +80,11 @@ class KafkaLogs:
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_ends(self, keys: Sequence[Key]) -> dict[Key, Any]:
-        """Query the ends of partitions without waiting. Return a future for each partition, whose
-        result has the `offset` after the last record.
-        """
+        """Return a future for each partition, whose result has the `offset` after the last one."""
         return self._ask(keys, _SPEC.latest())
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """Ask Kafka to describe these topics, and return a future for each topic. Pass a future to
-        `id_of` to get the topic's id.
-        """
+        """Return a future for each topic, from which `id_of` gets the topic's id."""
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
     def _answered(self, keys: Sequence[Key], spec: Any) -> dict[Key, int]:
@@ -127,9 +117,7 @@ class KafkaLogs:
 
 
 def failed(where: str, what: str, error: BaseException) -> KafkaFailed:
-    """Return a `KafkaFailed` whose message contains the address `where`, the failure `what` and its
-    cause.
-    """
+    """Return a `KafkaFailed` for the failure `what`, with the address `where` and its cause."""
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
 
 
@@ -145,8 +133,8 @@ def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
 
 
 def id_of(answer: Any) -> str | None:
-    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516).
-    Return None if the query fails, or if the broker has no topic ids (Kafka older than 2.8).
+    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
+    if the query fails, or if the broker has no topic ids (Kafka older than 2.8).
     """
     try:
         found = answer.result(CALL_S).topic_id

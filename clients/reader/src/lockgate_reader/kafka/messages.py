@@ -1,6 +1,4 @@
-"""Gets fields of many messages at once, with C functions where possible instead of Python
-code for each message.
-"""
+"""Gets fields of many messages at once, by C functions instead of Python code for each message."""
 
 import gc
 import sys
@@ -44,8 +42,8 @@ class Collections:
 
 
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
-    """Group consecutive messages of the same partition. Return the partition, the start index and
-    the end index of each group. `topic` is the topic of all messages; None if there are several.
+    """Return each run of messages of one partition: the partition, and the run's start and end
+    index. `topic` is the topic of all messages; None if there are several.
     """
     numbers: list[Any] = list(map(Message.partition, messages))
     if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case
@@ -60,16 +58,12 @@ def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, i
 
 
 def timestamps(messages: Sequence[Message]) -> list[int]:
-    """Return Kafka's timestamp (ms) of each message; -1 for an error and for a message without
-    one.
-    """
+    """Return Kafka's timestamp (ms) of each message; -1 for an error or without a timestamp."""
     return list(map(_second, map(Message.timestamp, messages)))
 
 
 def offsets(messages: Sequence[Any]) -> list[int]:
-    """Return the offsets of messages that are all from one partition, in the order of the
-    messages.
-    """
+    """Return the offsets of `messages`, which are all from one partition."""
     first, last = messages[0].offset(), messages[-1].offset()
     if last - first == len(messages) - 1:  # the usual case: no gaps
         return list(range(first, last + 1))

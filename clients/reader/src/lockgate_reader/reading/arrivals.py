@@ -1,6 +1,4 @@
-"""Sorts fetched messages by partition, gets their event times, and separates records from errors,
-such as the end of a partition.
-"""
+"""Sorts fetched messages by partition, with their event times, and separates them from errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,9 +26,7 @@ class Arrivals:
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Add `messages` to the `splits` of their partitions, and return the splits that have
-        changed.
-        """
+        """Add `messages` to the `splits` of their partitions, and return those that changed."""
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too

@@ -47,14 +47,12 @@ class LostPositions:
         self._next_ms = monotonic_ms() + self._every_ms
 
     def begin(self) -> None:
-        """Fetch the ids of all topics. Call this before any position is used. Ids that Kafka does
-        not return now are requested again later.
-        """
+        """Fetch the ids of all topics. Call this before any position is used."""
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Ask Kafka for the ids if due, without waiting for the answers. Once all answers have
-        arrived, move the splits of topics that were created again to the new logs.
+        """Ask Kafka for the ids if due, without waiting. Once all answers have arrived, move the
+        splits of topics that were created again to the new logs.
         """
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
@@ -74,9 +72,8 @@ class LostPositions:
         return anew
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost` to offsets that Kafka has, and empty the list. In `lost`, each
-        split is paired with the offset that Kafka no longer has. `splits` are all splits of the
-        reader.
+        """Move the splits in `lost` to offsets that Kafka has, and empty the list, which has each
+        split with the offset that Kafka lacks. `splits` are all splits of the reader.
         """
         while lost:
             split, offset = lost.pop()
@@ -92,38 +89,36 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue a split, whose record at `offset` was deleted, at `first` or, if
-        auto.offset.reset is "latest", at `end`. Raises `NoStartingOffset` if auto.offset.reset is
-        not set.
+        """Continue a split, whose record at `offset` was deleted, at `first` or `end` of its log,
+        as auto.offset.reset says.
         """
-        said = _lost([(split.name, offset)], [(first, end)], _DELETED)
+        said = _lost([(split.name, offset, first, end)], _DELETED)
         if self._client.reset is None:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
         start = first if self._client.reset == "earliest" else end
         if not split.fetched:
             split.go_to(start)
-        self._read_from(split, start)
+        self._client.refetch({split.key: start})
+        if split.paused:
+            self._client.pause([split.key])
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log.
+        """Move splits to the beginning of their new log. `sure` says that the topic is known to
+        have been created again.
 
         auto.offset.reset applies to splits whose former log was fetched, returned or skipped in
-        part. With "latest", they are moved to the end of the new log. If it is not set, this raises
-        `NoStartingOffset`. `sure` says that the topic is known to have been created again. The
-        splits are then moved before the error is raised, so that a restart reads the new topic.
+        part. With "latest", they are moved to the end of the new log.
         """
-        logs = self._client.logs.spans([split.key for split in splits])
-        begun = [split for split in splits if split.has_begun]
-        why = _ANEW if sure else _ANEW_OR_CUT
-        said = _lost([(each.name, each.position) for each in begun], [logs[each.key] for each in begun], why)
-        reset = self._client.reset
+        logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
+        begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]
+        said = _lost(begun, _ANEW if sure else _ANEW_OR_CUT)
         if begun and reset is None and not sure:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
         for split in splits:
             first, end = logs[split.key]
             split.begin_again(end if reset == "latest" and split.has_begun else first, end)
-            self._read_from(split, split.position)
+        self._client.refetch({split.key: split.position for split in splits})
         if begun and reset is None:
             raise NoStartingOffset(f"{said}; start again to read the new topic from its first record, or {_CHOICE}")
         if begun:
@@ -131,16 +126,11 @@ class LostPositions:
                 "%s; unread records are lost, and reading continues at the %s offset (auto.offset.reset)", said, reset
             )
 
-    def _read_from(self, split: OpenSplit, offset: int) -> None:
-        self._client.refetch({split.key: offset})
-        if split.paused:
-            self._client.pause([split.key])
 
-
-def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], why: str) -> str:
-    """Return a message that the positions in `splits` no longer exist, for the reason `why`. `logs`
-    has the first offset and the end of each split's log.
+def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
+    """Return a message about positions that no longer exist. `splits` has the name of each split,
+    its position, and the first offset and the end of its log.
     """
-    was = some(f"{name} at offset {offset}" for name, offset in splits)
-    now = some(f"{first} up to {end}" for first, end in logs)
+    was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
+    now = some(f"{first} up to {end}" for _, _, first, end in splits)
     return f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"

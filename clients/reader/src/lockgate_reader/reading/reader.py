@@ -56,8 +56,7 @@ class RunningReader:
     others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
-    `failure` is the error of a fetch or of a check for lost positions, after which no record may be
-    returned.
+    After an error of a fetch or of a check for lost positions, `failure`, no record is returned.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
@@ -79,18 +78,15 @@ class RunningReader:
         self._returned = 0  # in pieces that have ended
         self._moved = False  # whether a record was returned or a split began or ended, since the last decision
         self._blocked = False  # whether a split has been read up to the limit since then
-        self._most_kept = 0
-        self._next_turn = 0
-        self._committed_at = monotonic_ms()
         self._left = False
+        self._committed_at = monotonic_ms()
+        self._most_kept = self._next_turn = 0
         self._empty_at = 0  # when a fetch came back empty last
 
     # -- life --
 
     def open(self) -> None:
-        """Start the reader's `Place`, join Kafka's consumer group if it assigns the splits, and
-        call `turn` for the first time.
-        """
+        """Start the `Place`, join Kafka's group if it assigns splits, and take the first turn."""
         self._lost.begin()  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
@@ -98,9 +94,7 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Make the reader pass its state to its `Place` and get new orders before it returns the
-        next record. Any thread may call this.
-        """
+        """Make the reader take a turn before the next record. Any thread may call this."""
         self.attention = True
         if (piece := self._piece) is not None:
             piece.call_back()
@@ -123,9 +117,7 @@ class RunningReader:
         return MAX if drained else self._watermark
 
     def close(self) -> None:
-        """End the current piece, pass the final state to the reader's `Place`, and close Kafka's
-        client.
-        """
+        """End the current piece, leave the reader's `Place`, and close Kafka's client."""
         self.end_piece()
         self._left = True
         try:
@@ -137,9 +129,7 @@ class RunningReader:
 
     @property
     def lapsed(self) -> bool:
-        """Return whether no record may be returned now, because the deadline `Orders.until` has
-        passed.
-        """
+        """Return whether the deadline `Orders.until` has passed, so that no record is returned."""
         return self.lease_s() >= self.orders.until
 
     @property
@@ -158,9 +148,7 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records; None at the end, or if no record may be
-        returned now.
-        """
+        """Return a piece of at most `most` records; None if no record may be returned now."""
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -181,22 +169,19 @@ class RunningReader:
             self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for the current batch, without waiting. Return None if no record may
-        be returned now, or if `turn` must be called first.
+        """Return another piece for the current batch, without waiting; None if no record may be
+        returned now, or a turn is due.
         """
         if self.due:
             return None
         piece = self.next_piece(most)
-        if piece is None and not self.ended:
-            if not self.client.subscribed:  # no rebalance within a batch
-                self._fetch(0)
+        if piece is None and not (self.ended or self.client.subscribed):  # no rebalance within a batch
+            self._fetch(0)
             piece = self.next_piece(most)
         return piece
 
     def wait(self) -> None:
-        """Fetch records. If none may be returned, update the read limit, and then wait for up to
-        `WAIT_S` for further records.
-        """
+        """Fetch records. If none may be returned, decide anew, and then wait for up to `WAIT_S`."""
         if self.ended or self._fetch(LAPSED_WAIT_S if self.lapsed else 0) or self.ended or self.lapsed:
             return
         if self._moved and any(split.waits for split in self.assignment.splits.values()):
@@ -206,9 +191,8 @@ class RunningReader:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return an iterator over the messages of the piece that `next_piece` has returned. A
-        message counts as returned once it is taken from the iterator. If `begin_piece` is not
-        called, all messages of the piece count as returned.
+        """Return an iterator over the messages of the piece that `next_piece` has returned, which
+        count as returned once they are taken. Without this call, all of them do.
         """
         piece = self._piece
         assert piece is not None, "next_piece() comes first"
@@ -218,7 +202,7 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the current piece, and count its returned records as processed; with `but_one`, all
+        """End the current piece, whose returned records were processed; with `but_one`, all
         except the last.
         """
         split, self._going = self._going, None
@@ -258,8 +242,8 @@ class RunningReader:
         return None if (split := self._going) is None else split.going  # another thread may ask
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits with their positions, serialized as in Flink. Finished splits are
-        included, so that they are not read again after `restore`.
+        """Return all splits with their positions, serialized as in Flink; also finished splits,
+        which are then not read again.
         """
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
@@ -272,9 +256,7 @@ class RunningReader:
     # -- within --
 
     def turn(self) -> None:
-        """Pass the reader's state to its `Place`, get new orders, update the read limit, and do all
-        other work that is due, such as commits.
-        """
+        """Get new orders from the `Place`, decide anew, and do all other work that is due."""
         self.attention = False
         now = monotonic_ms()
         self._next_turn = now + TURN_MS
@@ -309,9 +291,7 @@ class RunningReader:
         self.orders = self.assignment.exchange(ReaderState(watermark=self._watermark, reach=reach, idle=idle))
 
     def _decide(self) -> None:
-        """Update the read limit, the paused partitions, and the splits whose next record may be
-        returned.
-        """
+        """Update the read limit, the paused partitions, and the splits that are ready to read."""
         self._moved = self._blocked = False
         splits = self.assignment.splits
         decision = Admission.decide(splits, self.orders.ceiling, self._max_drift_ms)
@@ -337,9 +317,7 @@ class RunningReader:
         return bool(self._or_end(self._take, most, timeout_s))
 
     def _or_end(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Run `call`. If it raises an error, store the error in `failure`, so that no further
-        record is returned, and raise the error again.
-        """
+        """Return what `call` returns. Store an error in `failure`, and raise it."""
         try:
             return call(*arguments)
         except BaseException as error:

@@ -25,10 +25,9 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 
 FUTURE_BOUND_MS = 86_400_000
+# How many records are fetched at once, and the largest size of a piece. With 1,000, each fetch
+# would start Python's garbage collector, which runs after 700 new objects.
 CHUNK = 500
-"""How many records are fetched at once, and the largest size of a piece. With 1,000, each fetch
-would start Python's garbage collector, which runs after 700 new objects.
-"""
 PIECE_MS = 100
 
 
@@ -71,9 +70,8 @@ class FetchedRecords:
 
 
 def credible(messages: list[Any], times: list[int], ordered: list[int], now_ms: int) -> tuple[FetchedRecords, int]:
-    """Return fetched records, and the number of event times in them that are not credible and were
-    replaced by `NO_TIMESTAMP`. `ordered` has the `times` in ascending order; `now_ms` is the
-    wall-clock time.
+    """Return fetched records, and how many of their event times were not credible. `ordered` has
+    the `times` in ascending order; `now_ms` is the wall-clock time.
     """
     latest = now_ms + FUTURE_BOUND_MS
     if ordered[0] >= 0 and ordered[-1] <= latest:
@@ -83,9 +81,7 @@ def credible(messages: list[Any], times: list[int], ordered: list[int], now_ms: 
 
 
 class Piece:
-    """Records that are returned together: `fetched.messages[at:end]`, where `at` is the value of
-    `fetched.at` when the piece is created.
-    """
+    """Records that are returned together: `fetched.messages[at:end]`, for the present `at`."""
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
 

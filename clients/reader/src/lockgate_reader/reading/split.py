@@ -23,10 +23,9 @@ _offset = methodcaller("offset")
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `position` is the offset of the next record to return. `end` is the end of the partition when
-    Kafka's client last reached it, or None. The split is `queued` while its next record may be
-    returned, and `waits` while that record is above the read limit. If its topic was created again,
-    `furthest` is the highest position in the former topic; otherwise, it is 0.
+    `end` is the end of the partition when Kafka's client last reached it, or None. The split is
+    `queued` while its next record may be returned, and `waits` while that record is above the read
+    limit. `furthest` is the highest position in a former topic of the same name, or 0.
     """
 
     def __init__(
@@ -61,8 +60,7 @@ class OpenSplit:
 
     def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
         """Return the start and end index of those messages from `start` to `end` that are from the
-        position up to the stopping offset. Set `past_stop` if there are messages at or after the
-        stopping offset.
+        position up to the stopping offset. Set `past_stop` if others come after them.
         """
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
@@ -78,9 +76,7 @@ class OpenSplit:
         self._silent_since = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
-        """Return the next piece, of at most `most` records, none above `limit` (ms); None if there
-        are none.
-        """
+        """Return the next piece of at most `most` records up to `limit` (ms); None if empty."""
         if not self.fetched or not self.open:
             return None
         records = self.fetched[0]
@@ -91,9 +87,7 @@ class OpenSplit:
         return None
 
     def account(self, count: int) -> None:
-        """End the current piece, and move the position past its first `count` records, which were
-        returned.
-        """
+        """End the current piece, and move the position past the `count` records returned."""
         piece, self.going = self.going, None
         if piece is None or not count:
             return
@@ -110,9 +104,7 @@ class OpenSplit:
         self._position = position
 
     def begin_again(self, start: int, end: int) -> None:
-        """Continue at `start` in a new log, which ends at `end`, and drop the fetched records of
-        the former log.
-        """
+        """Drop the fetched records, and continue at `start` in a new log that ends at `end`."""
         self.furthest = max(self.furthest, self._position)
         self._position = start
         self.fetched.clear()
@@ -137,8 +129,7 @@ class OpenSplit:
 
     def silent_until(self, now_ms: int) -> int | None:
         """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
-        of the split is left to fetch. Return None if that query is older than `FRESH_MS`, or if
-        records were appended since.
+        is left to fetch; None if it is older than `FRESH_MS`, or records were appended since.
         """
         fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
         return self._silent_until[1] if fresh else None
@@ -167,9 +158,7 @@ class OpenSplit:
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
 
     def held(self, limit: int) -> ReaderSplit:
-        """Return the split as a `ReaderSplit`, which is paused if its next record is above `limit`
-        (ms).
-        """
+        """Return the split as a `ReaderSplit`, paused if its next record is above `limit` (ms)."""
         following = self.next_time
         return ReaderSplit(
             self.rest(),

@@ -10,9 +10,7 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer. It waits for alignment if splits are paused and no other split can be
-    read.
-    """
+    """State of a consumer. It waits for alignment if splits are paused and no other can be read."""
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -56,38 +54,26 @@ def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
         return ReaderStatus(mode, f"The consumer is {mode.value}.")
     splits = tuple(reader.assignment.held())
     waits_for = "" if closed or reader.ended else _waits_for(reader, splits)
-    mode = ReaderMode.CLOSED if closed else _mode_of(reader, waits_for)
-    sentence = _sentence(mode, waits_for, splits, reader.limit)
+    if closed:
+        mode = ReaderMode.CLOSED
+    elif reader.ended:
+        mode = {None: ReaderMode.FINISHED, True: ReaderMode.DRAINED, False: ReaderMode.STOPPED}[reader.stopped]
+    else:
+        mode = ReaderMode.WAITING_FOR_ALIGNMENT if waits_for else ReaderMode.READING
+    sentence = f"The consumer is {mode.value}."
+    if not (closed or reader.ended):
+        up_to = instant(reader.limit, "nothing yet", "the end of the data")
+        paused = f"{sum(split.paused for split in splits)} of {len(splits)} partitions are paused"
+        waits = f", and it waits for {waits_for}" if waits_for else ""
+        sentence = f"The consumer reads up to {up_to}; {paused}{waits}."
     return ReaderStatus(mode, sentence, waits_for, reader.watermark, reader.limit, splits)
 
 
-def _mode_of(reader: RunningReader, waits_for: str) -> ReaderMode:
-    if reader.stopped is not None:
-        return ReaderMode.DRAINED if reader.stopped else ReaderMode.STOPPED
-    if reader.ended:
-        return ReaderMode.FINISHED
-    return ReaderMode.WAITING_FOR_ALIGNMENT if waits_for else ReaderMode.READING
-
-
-def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...], ceiling: int) -> str:
-    if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
-        paused = sum(split.paused for split in splits)
-        said = f"The consumer reads up to {instant(ceiling, 'nothing yet', 'the end of the data')}"
-        said += f"; {paused} of {len(splits)} partitions are paused"
-        return f"{said}, and it waits for {waits_for}." if waits_for else f"{said}."
-    return f"The consumer is {mode.value}."
-
-
 def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
-    """Return what the paused splits wait for; "" if no split is paused, or if any other split can
-    be read.
-    """
-    now = monotonic_ms()
-    opened = reader.assignment.splits
-    at_end = {key for key, split in list(opened.items()) if split.silent_until(now) is not None}
-    going = [
-        each for each in splits if not (each.paused or each.idle or (each.split.topic, each.split.partition) in at_end)
-    ]
+    """Return what the paused splits wait for; "" if there are none, or another one can be read."""
+    now, opened = monotonic_ms(), list(reader.assignment.splits.values())
+    at_end = {split.name for split in opened if split.silent_until(now) is not None}
+    going = any(not (each.paused or each.idle or each.split.split_id in at_end) for each in splits)
     if going or not any(split.paused for split in splits):
         return ""
     if reader.orders.waits_for and reader.orders.ceiling == reader.limit:

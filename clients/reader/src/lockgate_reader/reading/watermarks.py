@@ -60,8 +60,8 @@ class SplitWatermark:
         self.emit()
 
     def waits(self, message: Any, at: int) -> None:
-        """Pass the next record, which is above the read limit, to the generator once, and cap the
-        watermark below its event time `at` (ms).
+        """Pass a record above the read limit to the generator once, and cap the watermark below
+        its event time `at` (ms).
         """
         if message is not self._next:
             self._counts()
@@ -94,9 +94,9 @@ class SplitWatermark:
             self.value, self.idle = timestamp, False
 
     def mark_idle(self) -> None:
-        """Mark the split as idle, so that other splits do not wait for it."""
+        """Let other splits no longer wait for this one."""
         self.idle = True
 
     def mark_active(self) -> None:
-        """Mark the split as active, so that other splits wait for it again."""
+        """Let other splits wait for this one again."""
         self.idle = False
