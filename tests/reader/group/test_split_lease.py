@@ -2,7 +2,6 @@
 clocks are apart, as long as they run alike.
 """
 
-from dataclasses import replace
 from math import inf
 
 import pytest
@@ -68,8 +67,3 @@ def test_lease_that_is_over_begins_again_by_a_later_settled_exchange(
 def test_running_lease_goes_on_while_survivors_are_awaited() -> None:
     lease = SplitLease().renewed(100, 10_000, 100, **SETTLED)
     assert lease.renewed(105, 10_000, 105.1, settled=False).until == pytest.approx(114.9)
-
-
-def test_a_greater_rate_error_ends_the_lease_earlier() -> None:
-    careful = replace(SplitLease(), rate_error=0.1).renewed(0, 10_000, 0, **SETTLED)
-    assert careful.until == pytest.approx(9.0)

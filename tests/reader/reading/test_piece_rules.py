@@ -10,9 +10,9 @@ from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
-from lockgate_reader.reading.records import CHUNK, FUTURE_BOUND_MS, FetchedRecords, Piece, PieceSize, credible
+from lockgate_reader.place import AssignedSplit
+from lockgate_reader.reading.records import CHUNK, FetchedRecords, Piece, PieceSize
 from lockgate_reader.reading.split import OpenSplit
-from lockgate_reader.reading.watermarks import SplitWatermark
 
 TIMES = st.lists(st.integers(0, 50), min_size=1, max_size=12)
 
@@ -32,8 +32,8 @@ def records(times: list[int], first: int = 0) -> FetchedRecords:
 
 
 def opened() -> OpenSplit:
-    watermark = SplitWatermark(WatermarkStrategy.for_monotonous_timestamps())
-    return OpenSplit(KafkaPartitionSplit("t", 0), 1, 0, None, watermark)
+    assigned = AssignedSplit(KafkaPartitionSplit("t", 0), 1)
+    return OpenSplit(assigned, 0, None, WatermarkStrategy.for_monotonous_timestamps())
 
 
 @given(TIMES, st.integers(-1, 51), st.integers(1, 12))
@@ -90,26 +90,23 @@ def test_no_record_is_returned_at_or_after_the_deadline(count: int, deadline: in
 def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list[int], bad: set[int]) -> None:
     given_times = [(-1 if n % 2 else 10**15) if n in bad else time for n, time in enumerate(times)]
     messages = [Kept(n) for n in range(len(times))]
-    found, left_out = credible(messages, given_times, sorted(given_times), 100 - FUTURE_BOUND_MS)
+    found = FetchedRecords(messages, given_times, sorted(given_times), latest=100)
     good = [time for n, time in enumerate(times) if n not in bad]
-    assert left_out == len(times) - len(good)
+    assert found.left_out == len(times) - len(good)
     assert found.highest == max(good, default=NO_TIMESTAMP)
     assert found.admitted(max(good, default=0), len(times)) == len(times)
 
 
 @given(st.lists(st.integers(0, 5_000), min_size=1, max_size=30))
 def test_piece_has_one_record_to_a_chunk_however_slow_the_program(took: list[int]) -> None:
-    size, now = PieceSize(), 0
+    size = PieceSize()
     for each in took:
-        size.begins(now)
-        now += each
-        size.took(size.most, now)
+        size.took(size.most, each)
         assert 1 <= size.most <= CHUNK
 
 
 def test_a_program_of_a_second_a_record_gets_pieces_of_one() -> None:
     size = PieceSize()
     for turn in range(12):
-        size.begins(0)
         size.took(size.most, 0 if turn < 9 else size.most * 1_000)
     assert size.most == 1

@@ -7,10 +7,9 @@ import pytest
 
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
-from lockgate_reader.place import Key
+from lockgate_reader.place import AssignedSplit, Key
 from lockgate_reader.reading.ends import QUIET_MS, Quiet
 from lockgate_reader.reading.split import OpenSplit
-from lockgate_reader.reading.watermarks import SplitWatermark
 
 
 class Kafka:
@@ -24,9 +23,8 @@ class Kafka:
 
 
 def split() -> OpenSplit:
-    return OpenSplit(
-        KafkaPartitionSplit("t", 0), 1, 7, None, SplitWatermark(WatermarkStrategy.for_monotonous_timestamps())
-    )
+    assigned = AssignedSplit(KafkaPartitionSplit("t", 0), 1)
+    return OpenSplit(assigned, 7, None, WatermarkStrategy.for_monotonous_timestamps())
 
 
 def alarms(quiet: Quiet, one: OpenSplit, until_ms: int, empty_every_ms: int = 100) -> int:

@@ -1,8 +1,7 @@
 """The clocks that the reader uses.
 
-`now_s` returns seconds, for the measurement of leases. Its clock keeps running while the process is
-suspended and, on Linux, while the machine sleeps. So a process that was suspended can notice that
-its lease has ended. Only the difference between two values on the same machine has a meaning.
+`now_s` measures leases, in seconds. It keeps running while the process is suspended and, on Linux,
+while the machine sleeps. So a process that was suspended can notice that its lease has ended.
 """
 
 import time

@@ -46,11 +46,14 @@ class Columns:
 
     def batch(self) -> pa.RecordBatch:
         """Return all added records as an Arrow batch."""
+        times = _column(self._time, pa.int64())
+        if pc.min(times).as_py() == NO_TIMESTAMP:
+            times = pc.if_else(pc.equal(times, NO_TIMESTAMP), None, times)
         columns = [
             pa.DictionaryArray.from_arrays(_column(self._topic, pa.int32()), pa.array(list(self._topics))),
             _column(self._partition, pa.int32()),
             _column(self._offset, pa.int64()),
-            _timestamps(_column(self._time, pa.int64())),
+            times.cast(SCHEMA.field("timestamp").type),
             pa.array(self._key, pa.binary()),
             pa.array(self._value, pa.binary()),
         ]
@@ -60,9 +63,3 @@ class Columns:
 def _column(values: "array[int]", kind: pa.DataType) -> pa.Array:
     """Return the numbers as an Arrow column of type `kind` that shares their memory."""
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
-
-
-def _timestamps(times: pa.Array) -> pa.Array:
-    if pc.min(times).as_py() == NO_TIMESTAMP:
-        times = pc.if_else(pc.equal(times, NO_TIMESTAMP), None, times)
-    return times.cast(pa.timestamp("ms", tz="UTC"))

@@ -1,6 +1,4 @@
-"""The options of `AlignedConsumer`. An option that exists in `lockgate_spark` too has the same name
-and default there.
-"""
+"""The options of `AlignedConsumer`. Those that `lockgate_spark` has too are named alike there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +18,6 @@ from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-DEFAULT_MAX_DRIFT = "5 minutes"
-DEFAULT_IDLE_TIMEOUT = "1 minute"
 STRATEGY = "partition.assignment.strategy"
 COMMIT, COMMIT_MS, REFRESH_MS = "enable.auto.commit", "auto.commit.interval.ms", "topic.metadata.refresh.interval.ms"
 STARTS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
@@ -82,7 +78,7 @@ class Options:
     @property
     def max_drift_ms(self) -> int:
         """Return how far (ms) a split may be ahead of the slowest split in event time."""
-        drift = DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift
+        drift = "5 minutes" if self.max_drift is None else self.max_drift
         return milliseconds("AlignedConsumer(max_drift)", drift)
 
     @property
@@ -99,8 +95,8 @@ class Options:
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
-        timeout_ms = DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout
-        return milliseconds("AlignedConsumer(idle_timeout)", timeout_ms)
+        late = "1 minute" if self.idle_timeout is None else self.idle_timeout
+        return milliseconds("AlignedConsumer(idle_timeout)", late)
 
     @property
     def strategy(self) -> WatermarkStrategy:

@@ -169,9 +169,8 @@ class AlignedConsumer:
             reader.end_piece()
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`.
-
-        A position is the offset after the last record returned. Pass the result to `restore`.
+        """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`,
+        for `restore`. A position is the offset after the last record returned.
         """
         return self._started("snapshot").snapshot()
 
@@ -310,9 +309,7 @@ class AlignedConsumer:
         await asyncio.to_thread(self._close, failed=kind is not None)
 
     def _handle_sigterm(self, handles: bool) -> None:
-        """Let SIGTERM end the iteration or, without `handles`, no longer. A handler of the
-        program's own is kept.
-        """
+        """Let SIGTERM end the iteration, or no longer. A handler of the program's own is kept."""
         before, after = (signal.SIG_DFL, self._on_sigterm) if handles else (self._on_sigterm, signal.SIG_DFL)
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == before:
             signal.signal(signal.SIGTERM, after)

@@ -6,14 +6,10 @@ sets the event time up to which its records may be returned (its read limit).
 In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
 Since both are complete, a call may be repeated or left out.
 
-**Splits.** `Orders.assigned` has every split that the reader should read. The reader opens a new
-split at the split's starting offset. It closes a split at once if `assigned` no longer has the
-split under the same number. A split in `Orders.give_back` is given back: none of its further
-records are returned, and it moves from `ReaderState.held` to `ReaderState.returned` with its final
-position. It stays there until the orders no longer contain it.
-
-**Numbers.** Each time the coordinator assigns a split, the assignment gets a new number, which is
-the split's fencing token. Each report about a split contains the number of its assignment.
+**Splits.** The reader opens a new split in `Orders.assigned` at its starting offset, and closes a
+split at once if `assigned` no longer has it under the same number. A split in `Orders.give_back`
+moves from `ReaderState.held` to `ReaderState.returned` with its final position, and stays there
+until the orders no longer contain it.
 
 **Threads.** `exchange` must not wait for the network. A place that uses the network does so in its
 own thread, and `exchange` returns the newest orders that this thread has received.
@@ -27,13 +23,14 @@ from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
 from lockgate_reader.clock import monotonic_ms
 
-Key = tuple[str, int]
-"""A topic and a partition."""
+Key = tuple[str, int]  # a topic and a partition
 
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """A split to read from its starting offset. The coordinator uses each `number` only once."""
+    """A split to read from its starting offset. `number` is the fencing token of this assignment;
+    the coordinator never uses a number again.
+    """
 
     split: KafkaPartitionSplit
     number: int
@@ -120,9 +117,7 @@ class Orders:
 
 
 class Place:
-    """Assigns splits to one reader, gets its state and sets its read limit. This base class assigns
-    no splits and sets no limit.
-    """
+    """Assigns splits to a reader, and sets its read limit. This base class does neither."""
 
     def enter(self, wake: Callable[[], None]) -> None:
         """Start the place. It may call `wake` from any thread when it has new orders, and the
@@ -130,18 +125,14 @@ class Place:
         """
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process the reader's `state`, and return the newest orders. Raises an error if the reader
-        must stop.
-        """
+        """Process the reader's `state`, and return the newest orders or raise an error."""
         return Orders()
 
     def leave(self, state: ReaderState) -> None:
         """Process the reader's final `state`, after which it returns no record, and stop."""
 
     def abandon(self) -> None:
-        """Stop the place of a reader that was dropped without `close`. Garbage collection calls
-        this, so it must not wait.
-        """
+        """Stop without waiting, because garbage collection has found the reader to be dropped."""
 
 
 class Alone(Place):

@@ -43,12 +43,11 @@ class SplitLease:
     """The lease of a reader's splits. All times are in seconds of the reader's own clock.
 
     No record may be returned at or after `until`. The request that set this deadline was sent at
-    `sent_at`. The two clocks may differ in rate by the fraction `rate_error`.
+    `sent_at`.
     """
 
     until: float = -inf
     sent_at: float = -inf
-    rate_error: float = RATE_ERROR
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
         """Return the lease after an answer with the length `lease_ms`, which arrived at `now`. It
@@ -59,7 +58,7 @@ class SplitLease:
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self
-        return SplitLease(sent_at + lease_ms / 1000 * (1 - self.rate_error), sent_at, self.rate_error)
+        return SplitLease(sent_at + lease_ms / 1000 * (1 - RATE_ERROR), sent_at)
 
     def is_over(self, now: float) -> bool:
         """Return whether the lease has ended at `now`, so that no record may be returned."""

@@ -9,11 +9,8 @@ coordinator whether its store has lost data.
 
     in the answer       effect for the reader
     add_splits          the split is added to `assigned`, under its number
-    give_back           the split stays in `assigned` until the reader has given it back
+    give_back           the split stays in `assigned` until a request that gives it back is answered
     stop                the split is removed from `assigned`, and the reader closes it at once
-
-A split that was given back is removed from `assigned` when the request that gave it back is
-answered.
 
 A split that starts at `LATEST_OFFSET` is *unresolved* until a request with its actual offset is
 answered. Until then, no record is returned: if the split moved to another reader before that, the
@@ -29,8 +26,7 @@ from lockgate.wire import split_events as wire
 from lockgate.wire.split_events import DiscoveredSplits, SourceEvent, SplitAnswer, SplitExchange
 from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
 
-Numbered = tuple[str, int]
-"""A split's id, and the number of its assignment."""
+Numbered = tuple[str, int]  # a split's id, and the number of its assignment
 
 
 class Holdings:
@@ -91,20 +87,21 @@ class Holdings:
         events, self._incoming = tuple(self._incoming), []
         return events
 
+    def own(self, splits: Iterable[ReaderSplit]) -> list[ReaderSplit]:
+        """Return those `splits` that still belong to this reader, under the same number."""
+        own = self.assigned or {}
+        return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
+
     def is_urgent(self, state: ReaderState) -> bool:
         """Return whether the coordinator waits for news in `state`, such as a returned split."""
         unresolved = self.unresolved
         return bool(
-            self._own((*state.returned, *state.finished))
+            self.own((*state.returned, *state.finished))
             or self._unopened()
             or (unresolved and any(_numbered(each) in unresolved for each in state.held))
             or self._outgoing
             or self._discovered(state)
         )
-
-    def returning(self, state: ReaderState) -> list[ReaderSplit]:
-        """Return the splits given back in `state` that the coordinator has not taken back yet."""
-        return self._own(state.returned)
 
     def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
         """Return the request for `state`. Its answer will have all changes announced so far."""
@@ -113,10 +110,10 @@ class Holdings:
             epoch=epoch,
             held=tuple(
                 wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
-                for each in self._own(state.held)
+                for each in self.own(state.held)
             ),
-            given_back=(*_on_the_wire(self.returning(state)), *self._unopened()),
-            finished=_on_the_wire(self._own(state.finished)),
+            given_back=(*_on_the_wire(self.own(state.returned)), *self._unopened()),
+            finished=_on_the_wire(self.own(state.finished)),
             request_split=not state.held,
             discovery_interval_ms=self._discovery_ms,
             discovered=self._discovered(state),
@@ -129,8 +126,8 @@ class Holdings:
         """Return the reader's last request, which gives back all its splits."""
         return SplitExchange(
             epoch=epoch,
-            given_back=_on_the_wire(self._own((*state.held, *state.returned))),
-            finished=_on_the_wire(self._own(state.finished)),
+            given_back=_on_the_wire(self.own((*state.held, *state.returned))),
+            finished=_on_the_wire(self.own(state.finished)),
             capacity=0,
             seen=self._seen,
         )
@@ -171,11 +168,6 @@ class Holdings:
             for name, each in (self.assigned or {}).items()
             if name in self.give_back and _numbered(each) not in self._offered
         ]
-
-    def _own(self, splits: Iterable[ReaderSplit]) -> list[ReaderSplit]:
-        """Return those `splits` that still belong to this reader, under the same number."""
-        own = self.assigned or {}
-        return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
 
     def _is_restored(self, held: ReaderSplit) -> bool:
         """Return whether the split's position counts even if it is below the coordinator's, because

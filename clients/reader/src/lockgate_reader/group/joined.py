@@ -49,8 +49,7 @@ from lockgate_reader.place import Orders, Place, ReaderState
 
 log = logging.getLogger("lockgate")
 
-_END_S = 5.0  # the wait for the thread's end: longer than a call and its retries
-_FAREWELL_S = 5.0  # for giving splits back while the coordinator is unreachable
+_END_S = 5.0  # the wait for the thread's end: longer than a call and its retries; and for the farewell
 _LEAST_S = 0.02  # at least, between two rounds
 _OVER_S = 0.05  # between two exchanges while the lease is over
 
@@ -103,9 +102,7 @@ class JoinedPlace(Place):
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Store `state` for the next report, and return the newest `Orders`. If the background
-        thread has failed, raise its error.
-        """
+        """Store `state` for the next report, and return the newest orders or raise an error."""
         with self._session.changed:
             if self._failed is not None:
                 raise self._failed
@@ -121,8 +118,6 @@ class JoinedPlace(Place):
     def leave(self, state: ReaderState) -> None:
         """Stop the background thread, and leave the group."""
         with self._session.changed:
-            if self._closed:
-                return
             self._closed = True
             self._session.changed.notify_all()
         if self._thread.is_alive():
@@ -138,7 +133,9 @@ class JoinedPlace(Place):
     def _run(self) -> None:
         while True:
             with self._session.changed:
-                self._session.changed.wait_for(self._has_work, self._pause_s())
+                self._session.changed.wait_for(
+                    lambda: self._closed or self._poked or self._membership.has_news, self._pause_s()
+                )
                 if self._closed:
                     return
                 state, silent_s, self._poked = self._state, now_s() - self._heard_at, False
@@ -161,9 +158,6 @@ class JoinedPlace(Place):
                 self._failed = error
                 self._wake()
 
-    def _has_work(self) -> bool:
-        return self._closed or self._poked or self._membership.has_news
-
     def _pause_s(self) -> float:
         if self._session.outage.lasts:
             return ASK_AGAIN_S
@@ -176,7 +170,7 @@ class JoinedPlace(Place):
         self._status = standing(
             state,
             self._status,
-            returning=held.returning(state),
+            returning=held.own(state.returned),
             settled=held.settled or not self._assigns,
             disorder=self._agreement.disorder,
             joint=self._membership.joint,
@@ -186,8 +180,8 @@ class JoinedPlace(Place):
             ceiling = MIN  # the group does not know yet where this reader is
         orders = Orders(ceiling=ceiling, waits_for=self._waits_for())
         if self._assigns:
-            if self._splits_are_due(state):
-                self._exchange_splits(state)
+            if (registration := self._registration) and self._splits_are_due(state, registration[1]):
+                self._exchange_splits(state, *registration)
             orders = replace(
                 orders,
                 until=-inf if held.unresolved else self._lease.until,
@@ -202,9 +196,7 @@ class JoinedPlace(Place):
             self._wake()
 
     def _report(self) -> int:
-        """Send a report, and return the group's read limit (ms). If another reader uses the subtask
-        number, report under a different number.
-        """
+        """Report, under another number if this one is taken, and return the read limit (ms)."""
         while True:
             if self._subtask is None:
                 self._subtask = self._free_subtask()
@@ -249,9 +241,8 @@ class JoinedPlace(Place):
 
     # -- splits --
 
-    def _splits_are_due(self, state: ReaderState) -> bool:
-        epoch = self._epoch()
-        if epoch is None or not self._session.outage.asks_now or now_s() < self._not_before:
+    def _splits_are_due(self, state: ReaderState, epoch: int) -> bool:
+        if not self._session.outage.asks_now or now_s() < self._not_before:
             return False
         return (
             epoch != self._exchanged_epoch
@@ -261,10 +252,7 @@ class JoinedPlace(Place):
             or self._holdings.is_urgent(state)
         )
 
-    def _exchange_splits(self, state: ReaderState) -> None:
-        subtask, epoch = self._subtask, self._epoch()
-        assert subtask is not None
-        assert epoch is not None
+    def _exchange_splits(self, state: ReaderState, subtask: int, epoch: int) -> None:
         sent, sent_at = self._holdings.exchange(state, epoch), now_s()
         try:
             answer = self._session.client.exchange_splits(self._source, subtask, sent)
@@ -288,8 +276,12 @@ class JoinedPlace(Place):
         self._session.tell(answer.alignment)
         self._news.follow(subtask, epoch)
 
-    def _epoch(self) -> int | None:
-        return None if self._subtask is None else self._membership.epoch(self._subtask)
+    @property
+    def _registration(self) -> tuple[int, int] | None:
+        """Return the subtask number and the epoch; None while the reader is not registered."""
+        subtask = self._subtask
+        epoch = None if subtask is None else self._membership.epoch(subtask)
+        return None if subtask is None or epoch is None else (subtask, epoch)
 
     def _hear_of_splits(self, revision: float) -> None:
         with self._session.changed:
@@ -311,14 +303,14 @@ class JoinedPlace(Place):
 
     def _say_farewell(self, state: ReaderState) -> None:
         """Give all splits back. Retry while the coordinator is unreachable and the lease runs."""
-        epoch = self._epoch()
-        if epoch is None or self._subtask is None or self._failed is not None:
+        if self._registration is None or self._failed is not None:
             return
+        subtask, epoch = self._registration
         sent = self._holdings.farewell(state, epoch)
-        gives_up, pause = min(now_s() + _FAREWELL_S, self._lease.until), threading.Event()
+        gives_up, pause = min(now_s() + _END_S, self._lease.until), threading.Event()
         while True:
             try:
-                self._session.client.exchange_splits(self._source, self._subtask, sent)
+                self._session.client.exchange_splits(self._source, subtask, sent)
             except AlignmentError as error:
                 if isinstance(error, Unreachable) and now_s() < gives_up:
                     pause.wait(ASK_AGAIN_S)

@@ -24,11 +24,8 @@ from lockgate.wire.events import SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_reader.place import ReaderSplit, ReaderState
 
-UNKNOWN = SourceStatus(MIN, None)
-"""The status of a reader that has had no record yet."""
-
-NOBODY_HELD = SourceStatus(MIN, None, idle=True)
-"""The status of a reader that has no splits, or has read all of them to their end."""
+UNKNOWN = SourceStatus(MIN, None)  # of a reader that has had no record yet
+NOBODY_HELD = SourceStatus(MIN, None, idle=True)  # of one without splits, or at the end of all
 
 
 def standing(
@@ -62,14 +59,9 @@ def standing(
     return SourceStatus(lowest, state.reach if offers else None, splits)
 
 
-def watermark_of(split: ReaderSplit, disorder: int) -> int:
-    """Return the watermark (ms) to report for a split; MIN before its first record."""
-    return split.watermark if split.next_time is None else max(split.watermark, add(split.next_time, -1 - disorder))
-
-
 def _report(split: ReaderSplit, disorder: int, *, idle: bool) -> SplitReport:
     state = SplitState.IDLE if idle else SplitState.PAUSED if split.paused else SplitState.ACTIVE
-    position = split.split.starting_offset
-    return SplitReport(
-        watermark=watermark_of(split, disorder), state=state, position=position if position >= 0 else None
-    )
+    watermark, position = split.watermark, split.split.starting_offset
+    if split.next_time is not None:
+        watermark = max(split.watermark, add(split.next_time, -1 - disorder))
+    return SplitReport(watermark=watermark, state=state, position=position if position >= 0 else None)

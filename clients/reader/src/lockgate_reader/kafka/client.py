@@ -36,7 +36,6 @@ _OURS: Mapping[str, Any] = {
 }
 # In Kafka's group, partitions that stay are read on while others move.
 _IN_A_GROUP = {"partition.assignment.strategy": "cooperative-sticky", "topic.metadata.refresh.interval.ms": 60_000}
-_INCREMENTAL = {"assign": "incremental_assign", "unassign": "incremental_unassign"}
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
 # How much librdkafka fetches ahead of a partition. It drops these records if the partition is
 # paused and fetches them again, so this is less than the default of 100,000. It also checks
@@ -79,8 +78,6 @@ class KafkaClient:
         except (KafkaException, ValueError, TypeError) as error:
             raise KafkaFailed(f"Kafka's client refuses its settings: {said(error)}; correct kafka=") from error
 
-    # -- what there is --
-
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
         """Return the committed offset of each of these partitions that has one."""
         try:
@@ -89,8 +86,8 @@ class KafkaClient:
             raise failed(self._where, "did not give committed offsets", error) from error
         for each in found:
             if each.error is not None:
-                what = f"did not give the committed offset of {each.topic}-{each.partition}"
-                raise failed(self._where, what, KafkaException(each.error))
+                name = f"{each.topic}-{each.partition}"
+                raise failed(self._where, f"did not give the committed offset of {name}", each.error)
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
@@ -107,8 +104,6 @@ class KafkaClient:
             '"auto.offset.reset" in kafka= to "earliest" or "latest", or starting_offsets='
         )
 
-    # -- what is read --
-
     def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
         """Join Kafka's consumer group. Kafka's client calls `assigned` with partitions to `assign`,
         `revoked` with partitions to `unassign`, and `lost` with partitions that another member may
@@ -123,14 +118,14 @@ class KafkaClient:
 
     def assign(self, starts: Mapping[Key, int]) -> None:
         """Start to read these additional partitions, each at the given offset."""
-        self._do("assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
+        self._do("incremental_assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
 
     def unassign(self, keys: Iterable[Key]) -> None:
         """Stop reading these partitions."""
         found = list(keys)
         for key in found:
             self.committed_last.pop(key, None)  # others commit it from now on
-        self._do("unassign", [TopicPartition(*key) for key in found])
+        self._do("incremental_unassign", [TopicPartition(*key) for key in found])
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
         """Fetch these partitions again, each from the given offset. Paused ones are resumed."""
@@ -165,7 +160,7 @@ class KafkaClient:
             raise failed(self._where, "gave no records", error) from error
         if self._failure is not None:
             failure, self._failure = self._failure, None
-            raise failed(self._where, "refuses this client", KafkaException(failure))
+            raise failed(self._where, "refuses this client", failure)
         if found and self._troubled:
             self._troubled = False
             log.warning("Kafka at %s: receiving records again", self._where)
@@ -184,7 +179,7 @@ class KafkaClient:
         where = f"{message.topic()}-{message.partition()}" if message.topic() else "its partitions"
         rejoins = self.subscribed and error.code() == KafkaError._MAX_POLL_EXCEEDED
         if error.fatal() or (error.code() in _FATAL and not rejoins):
-            raise failed(self._where, f"refuses {where}", KafkaException(error))
+            raise failed(self._where, f"refuses {where}", error)
         log.warning("Kafka at %s: cannot read %s for now: %s", self._where, where, error.str())
         return True
 
@@ -192,8 +187,6 @@ class KafkaClient:
         """Return whether `message` is the error that `offset()` is outside the partition's log."""
         error = message.error()
         return error is not None and error.code() in _LOST
-
-    # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
         """Commit those `positions` that are not committed yet. With `wait`, raises `KafkaFailed` on
@@ -217,7 +210,7 @@ class KafkaClient:
         for each in done:
             if each.error is not None:
                 self._on_commit(None, done)
-                raise failed(self._where, f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
+                raise failed(self._where, f"did not commit {each.topic}-{each.partition}", each.error)
 
     def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
         """Commit `offsets`, and retry for up to 10 seconds while Kafka's group is rebalanced."""
@@ -234,16 +227,14 @@ class KafkaClient:
         """Leave Kafka's group, and close the connections."""
         self._consumer.close()
 
-    # -- within --
-
     def _do(self, what: str, partitions: list[TopicPartition]) -> None:
         if not partitions:
             return
         try:
-            getattr(self._consumer, _INCREMENTAL.get(what, what))(partitions)
+            getattr(self._consumer, what)(partitions)
         except KafkaException as error:
             names = some(f"{each.topic}-{each.partition}" for each in partitions)
-            raise failed(self._where, f"did not {what} {names}", error) from error
+            raise failed(self._where, f"did not {what.removeprefix('incremental_')} {names}", error) from error
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         missed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}

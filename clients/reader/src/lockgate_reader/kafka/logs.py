@@ -33,8 +33,8 @@ class Unanswered(KafkaFailed):
 class KafkaLogs:
     """An admin client with the user's connection settings. Its methods raise `KafkaFailed`.
 
-    `list_topics` is the method of the Kafka consumer. Unlike the admin client's method, it opens
-    the consumer's connections before the first fetch, which saves a second.
+    `list_topics` is the consumer's method, which opens its connections before the first fetch. That
+    saves a second.
     """
 
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
@@ -116,7 +116,7 @@ class KafkaLogs:
             self._seen.update((topic, partition) for partition in metadata.partitions)
 
 
-def failed(where: str, what: str, error: BaseException) -> KafkaFailed:
+def failed(where: str, what: str, error: BaseException | KafkaError) -> KafkaFailed:
     """Return a `KafkaFailed` for the failure `what`, with the address `where` and its cause."""
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
 
@@ -144,9 +144,9 @@ def id_of(answer: Any) -> str | None:
     return str(found) if known else None
 
 
-def said(error: BaseException) -> str:
+def said(error: BaseException | KafkaError) -> str:
     """Return the message of an error, or the name of its type if it has none."""
-    cause = error.args[0] if error.args else error
+    cause = error.args[0] if isinstance(error, BaseException) and error.args else error
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
 
 

@@ -25,10 +25,8 @@ from lockgate.watermark import MAX, MIN, add
 from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
-MOST_KEPT = 100_000
-"""How many fetched records of all partitions may wait before partitions are paused."""
-LEAST_KEPT = 500
-"""The smallest share of `MOST_KEPT` that a partition gets if there are many partitions."""
+MOST_KEPT = 100_000  # how many fetched records of all partitions may wait before partitions are paused
+LEAST_KEPT = 500  # the smallest share of that for a partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +42,7 @@ class Admission:
 
     @classmethod
     def decide(cls, splits: Mapping[Key, OpenSplit], ceiling: int, max_drift_ms: int) -> "Admission":
-        """Return the read limit and the partitions to pause and resume. `ceiling` is the group's
-        read limit (ms).
-        """
+        """Return the admission under the group's read limit, `ceiling` (ms)."""
         counting = [split for split in splits.values() if not split.watermark.idle]
         own = add(min((split.watermark.value for split in counting), default=MAX), max_drift_ms)
         times = [time for split in counting if (time := split.next_time) is not None]

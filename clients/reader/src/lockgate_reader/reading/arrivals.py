@@ -9,7 +9,7 @@ from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.messages import runs_of, timestamps
 from lockgate_reader.place import Key
-from lockgate_reader.reading.records import credible
+from lockgate_reader.reading.records import FUTURE_BOUND_MS, FetchedRecords
 from lockgate_reader.reading.split import OpenSplit
 
 
@@ -63,7 +63,7 @@ class Arrivals:
         return changed
 
     def _keep(self, split: OpenSplit, messages: list[Any], times: list[int], ordered: list[int]) -> None:
-        records, left_out = credible(messages, times, ordered, wall_clock_ms())
-        self.left_out += left_out
+        records = FetchedRecords(messages, times, ordered, wall_clock_ms() + FUTURE_BOUND_MS)
+        self.left_out += records.left_out
         self.fetched += len(messages)
         split.take(records)

@@ -22,7 +22,6 @@ from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.logs import Unanswered
 from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.split import OpenSplit
-from lockgate_reader.reading.watermarks import SplitWatermark
 
 log = logging.getLogger("lockgate")
 
@@ -127,14 +126,10 @@ class Assignment:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give splits back at `positions`, because the lease ended before later records were
-        returned.
-        """
+        """Give splits back at `positions`, since the lease ended before later records went out."""
         for key, position in positions.items():
             self.go_back(key, position)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
-
-    # -- within --
 
     def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
         numbers = {each.split.split_id: each.number for each in assigned}
@@ -175,16 +170,15 @@ class Assignment:
         stops |= self._client.logs.offsets(latest, latest=True)
         for each in assigned:
             key = _key(each.split)
-            split = OpenSplit(each.split, each.number, starts[key], stops[key], SplitWatermark(self._options.strategy))
-            self.splits[key] = split
+            split = self.splits[key] = OpenSplit(each, starts[key], stops[key], self._options.strategy)
             self.last_positions.pop(key, None)
-            opened.append(split)
             if key in latest and split.position > (split.stop or 0):
                 self.lost.append((split, split.position))
+            else:
+                opened.append(split)
         self._client.assign(starts)
-        lost = {split.name for split, _ in self.lost}
         for split in opened:
-            if split.finished and split.name not in lost:
+            if split.finished:
                 self.finish(split)
         self.has_more_to_say = True
 

@@ -1,5 +1,4 @@
-"""Watches partitions from which no records arrive. Such a partition is either read to its end or
-quiet.
+"""Watches partitions from which no records arrive.
 
 **Ends.** A lack of records does not prove that a partition is read to its end, because its broker
 may have stopped answering. So half a second after Kafka's last answer, the reader asks Kafka for
@@ -72,9 +71,8 @@ class Quiet:
         self._since: dict[Key, tuple[int, int]] = {}  # when it began, and the position
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
-        """Fetch again the splits that were quiet for `QUIET_MS`, log a warning, and return them.
-        `empty_ms` is the time of the last fetch that returned no records. If that is more than
-        `OFTEN_MS` ago, all splits start a new quiet period.
+        """Fetch again the splits that were quiet for `QUIET_MS`, log a warning, and return them. If
+        the last empty fetch, at `empty_ms`, is more than `OFTEN_MS` ago, the time starts over.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

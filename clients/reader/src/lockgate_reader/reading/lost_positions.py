@@ -33,10 +33,9 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 
 class LostPositions:
-    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`.
-
-    The ids of topics show whether a topic was created again. Kafka is asked for them every
-    `EVERY_MS`, or more often with a shorter `discovery_ms`.
+    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. The ids of
+    `topics` show whether one was created again. Kafka is asked for them every `EVERY_MS`, or more
+    often with a shorter `discovery_ms`.
     """
 
     def __init__(self, client: KafkaClient, topics: Sequence[str], discovery_ms: int) -> None:
@@ -89,9 +88,7 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue a split, whose record at `offset` was deleted, at `first` or `end` of its log,
-        as auto.offset.reset says.
-        """
+        """Continue after deleted records, as auto.offset.reset says."""
         said = _lost([(split.name, offset, first, end)], _DELETED)
         if self._client.reset is None:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
@@ -104,11 +101,8 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log. `sure` says that the topic is known to
-        have been created again.
-
-        auto.offset.reset applies to splits whose former log was fetched, returned or skipped in
-        part. With "latest", they are moved to the end of the new log.
+        """Move splits to the beginning of their new log or, if they had begun and auto.offset.reset
+        is "latest", to its end. `sure` says that the topic is known to have been created again.
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
         begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]
@@ -128,9 +122,7 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
-    """Return a message about positions that no longer exist. `splits` has the name of each split,
-    its position, and the first offset and the end of its log.
-    """
+    """Return a message; `splits` has names, positions, and the first offsets and ends of logs."""
     was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
     now = some(f"{first} up to {end}" for _, _, first, end in splits)
     return f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"

@@ -16,14 +16,12 @@ has received.
 next turn, it is also computed once all records up to the limit were returned while others wait
 above it, and once a partition has half of the records that it may keep. In between, records that
 are fetched for a partition above the limit change nothing, and cost no decision.
-
-**Attention** is a flag that any thread may set. The rest of the current piece is then not returned
-(`Piece.call_back`), and `turn` is called.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from lockgate.flink.source.checkpoint import write_splits
@@ -45,10 +43,8 @@ from lockgate_reader.reading.split import OpenSplit
 
 log = logging.getLogger("lockgate")
 
-WAIT_S = 0.1
-"""The longest wait for records (seconds) before `turn` is called again."""
-LAPSED_WAIT_S = 0.02
 TURN_MS = 100
+WAIT_S, LAPSED_WAIT_S = 0.1, 0.02  # the longest waits for records before the next turn
 
 
 class RunningReader:
@@ -74,13 +70,13 @@ class RunningReader:
         self.stopped: bool | None = None
         self.failure: BaseException | None = None
         self._ready: deque[OpenSplit] = deque()
-        self._going: OpenSplit | None = None
+        self._going: tuple[OpenSplit, Piece] | None = None
         self._returned = 0  # in pieces that have ended
         self._moved = False  # whether a record was returned or a split began or ended, since the last decision
         self._blocked = False  # whether a split has been read up to the limit since then
         self._left = False
         self._committed_at = monotonic_ms()
-        self._most_kept = self._next_turn = 0
+        self._most_kept = self._next_turn = self._began = 0
         self._empty_at = 0  # when a fetch came back empty last
 
     # -- life --
@@ -90,14 +86,15 @@ class RunningReader:
         self._lost.begin()  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
-            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, self._on_lost)
+            lost = partial(self._on_revoked, lost=True)
+            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, lost)
         self.turn()
 
     def wake(self) -> None:
         """Make the reader take a turn before the next record. Any thread may call this."""
         self.attention = True
-        if (piece := self._piece) is not None:
-            piece.call_back()
+        if (going := self._going) is not None:
+            going[1].call_back()
 
     def stop(self, *, drain: bool) -> None:
         """Stop reading. With `drain`, the watermark rises to MAX. Any thread may call this."""
@@ -161,8 +158,7 @@ class RunningReader:
             piece = split.going = split.next_piece(self.limit, most)
             if piece is not None:
                 self._ready.rotate(-1)  # ready splits take turns
-                self._size.begins(monotonic_ms())
-                self._going = split
+                self._began, self._going = monotonic_ms(), (split, piece)
                 return piece
             self._ready.popleft().queued = False
             split.waits = bool(split.fetched)
@@ -194,29 +190,27 @@ class RunningReader:
         """Return an iterator over the messages of the piece that `next_piece` has returned, which
         count as returned once they are taken. Without this call, all of them do.
         """
-        piece = self._piece
-        assert piece is not None, "next_piece() comes first"
+        assert self._going is not None, "next_piece() comes first"
+        piece = self._going[1]
         records = piece.begin(self.orders.until, self.lease_s)
         if self.attention:  # set before this line, when there was no piece to call back
             piece.call_back()
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the current piece, whose returned records were processed; with `but_one`, all
-        except the last.
-        """
-        split, self._going = self._going, None
-        if split is None or split.going is None:
+        """End the current piece. All returned records, or all but one, count as processed."""
+        if self._going is None:
             return
-        split.going.call_back()
-        piece, count = split.going, max(0, split.going.returned - but_one)
+        (split, piece), self._going = self._going, None
+        piece.call_back()
+        count = max(0, piece.returned - but_one)
         if count and self.options.coordinator is not None:
             record("rows", self.options.coordinator.group, lambda: self._row_fields(split, piece, count))
         split.account(count)
         if count:
             self._moved = True
             self._returned += count
-            self._size.took(count, monotonic_ms())
+            self._size.took(count, monotonic_ms() - self._began)
             if split.finished:
                 self.assignment.finish(split)
 
@@ -235,16 +229,11 @@ class RunningReader:
     @property
     def returned(self) -> int:
         """Return how many records were returned, including those of the current piece."""
-        return self._returned + (0 if (piece := self._piece) is None else piece.returned)
-
-    @property
-    def _piece(self) -> Piece | None:
-        return None if (split := self._going) is None else split.going  # another thread may ask
+        going = self._going  # another thread may ask
+        return self._returned + (0 if going is None else going[1].returned)
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits with their positions, serialized as in Flink; also finished splits,
-        which are then not read again.
-        """
+        """Return all splits, also finished ones, with their positions, serialized as in Flink."""
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
 
@@ -252,8 +241,6 @@ class RunningReader:
         """Commit the positions of all returned records to Kafka."""
         self.client.commit(self.assignment.positions(), wait=wait)
         self._committed_at = monotonic_ms()
-
-    # -- within --
 
     def turn(self) -> None:
         """Get new orders from the `Place`, decide anew, and do all other work that is due."""
@@ -349,18 +336,13 @@ class RunningReader:
         self.assignment.kafka_assigned(keys)
         self._exchange()
 
-    def _on_revoked(self, keys: list[Key]) -> None:
+    def _on_revoked(self, keys: list[Key], *, lost: bool = False) -> None:
         if self._left:
             return  # Kafka's client is being closed
-        if self.options.commit_interval_ms is not None:
+        if not lost and self.options.commit_interval_ms is not None:
             try:
                 self.commit(wait=True)  # the next owner begins here
             except KafkaFailed as error:
                 log.warning("%s; records since the last commit will be read again by another consumer", error)
-        self.assignment.kafka_revoked(keys, lost=False)
+        self.assignment.kafka_revoked(keys, lost=lost)
         self._exchange()
-
-    def _on_lost(self, keys: list[Key]) -> None:
-        if not self._left:
-            self.assignment.kafka_revoked(keys, lost=True)
-            self._exchange()

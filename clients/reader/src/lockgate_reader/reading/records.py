@@ -33,15 +33,19 @@ PIECE_MS = 100
 
 class FetchedRecords:
     """Records of one fetch, and their event times in ms. The first `at` records were returned.
-    `ordered` has the same times in ascending order.
+    `ordered` has the same times in ascending order. Of these, `left_out` are not credible, because
+    they are below 0 or after `latest`.
     """
 
-    __slots__ = ("_rises", "at", "highest", "messages", "times")
+    __slots__ = ("_rises", "at", "highest", "left_out", "messages", "times")
 
-    def __init__(self, messages: list[Any], times: list[int], ordered: list[int]) -> None:
+    def __init__(self, messages: list[Any], times: list[int], ordered: list[int], latest: float = inf) -> None:
+        self.at = self.left_out = 0
+        if ordered[0] < 0 or ordered[-1] > latest:
+            times = [time if 0 <= time <= latest else NO_TIMESTAMP for time in times]
+            ordered, self.left_out = sorted(times), times.count(NO_TIMESTAMP)
         self.messages, self.times = messages, times
         self.highest, self._rises = ordered[-1], times == ordered
-        self.at = 0
 
     @property
     def left(self) -> int:
@@ -53,31 +57,17 @@ class FetchedRecords:
         from the first record above `limit` (ms) on.
         """
         end = min(len(self.messages), self.at + most)
-        if self.highest > limit:
-            times = self.times
-            if self._rises:
-                return bisect_right(times, limit, self.at, end)
-            for index in range(self.at, end):
-                if times[index] > limit:
-                    return index
-        return end
+        if self.highest <= limit:
+            return end
+        if self._rises:
+            return bisect_right(self.times, limit, self.at, end)
+        return next((index for index in range(self.at, end) if self.times[index] > limit), end)
 
     def latest(self, start: int, end: int) -> int:
         """Return the highest event time (ms) of the records from the index `start` to `end`."""
         if end - start == len(self.times):
             return self.highest
         return self.times[end - 1] if self._rises else max(self.times[start:end])
-
-
-def credible(messages: list[Any], times: list[int], ordered: list[int], now_ms: int) -> tuple[FetchedRecords, int]:
-    """Return fetched records, and how many of their event times were not credible. `ordered` has
-    the `times` in ascending order; `now_ms` is the wall-clock time.
-    """
-    latest = now_ms + FUTURE_BOUND_MS
-    if ordered[0] >= 0 and ordered[-1] <= latest:
-        return FetchedRecords(messages, times, ordered), 0
-    kept = [time if 0 <= time <= latest else NO_TIMESTAMP for time in times]
-    return FetchedRecords(messages, kept, sorted(kept)), kept.count(NO_TIMESTAMP)
 
 
 class Piece:
@@ -143,15 +133,9 @@ class PieceSize:
 
     def __init__(self) -> None:
         self.most = 1
-        self._began_ms = 0
 
-    def begins(self, now_ms: int) -> None:
-        """Record `now_ms` as the time at which a piece starts."""
-        self._began_ms = now_ms
-
-    def took(self, count: int, now_ms: int) -> None:
-        """Adjust `most` after the program has processed `count` records since the piece started."""
-        took_ms = now_ms - self._began_ms
+    def took(self, count: int, took_ms: int) -> None:
+        """Adjust `most` after the program has processed `count` records in `took_ms`."""
         if took_ms <= PIECE_MS // 2:
             self.most = min(CHUNK, max(self.most, count * 2))
         elif took_ms > PIECE_MS:

@@ -1,6 +1,4 @@
-"""One partition while it is read: its position, its fetched records, its watermark, and Kafka's
-answers about its end.
-"""
+"""One partition while it is read, and Kafka's answers about its end."""
 
 from bisect import bisect_left
 from collections import deque
@@ -10,12 +8,13 @@ from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
-from lockgate_reader.place import Key, ReaderSplit
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
 from lockgate_reader.reading.records import FetchedRecords, Piece
 from lockgate_reader.reading.watermarks import SplitWatermark
 
+# How long Kafka's answer about an end is valid, which is longer than a slow answer takes.
 FRESH_MS = 3_000
-"""How long (ms) Kafka's answer about an end is valid, which is longer than a slow answer takes."""
 
 _offset = methodcaller("offset")
 
@@ -28,23 +27,17 @@ class OpenSplit:
     limit. `furthest` is the highest position in a former topic of the same name, or 0.
     """
 
-    def __init__(
-        self, split: KafkaPartitionSplit, number: int, start: int, stop: int | None, watermark: SplitWatermark
-    ) -> None:
-        self.key: Key = (split.topic, split.partition)
-        self.name, self.number, self.stop = split.split_id, number, stop
-        self._position = start
-        self.watermark = watermark
+    def __init__(self, assigned: AssignedSplit, start: int, stop: int | None, strategy: WatermarkStrategy) -> None:
+        self.key: Key = (assigned.split.topic, assigned.split.partition)
+        self.name, self.number, self.stop = assigned.split.split_id, assigned.number, stop
+        self._position, self.watermark = start, SplitWatermark(strategy)
         self.fetched: deque[FetchedRecords] = deque()
         self.kept = self.furthest = 0
         self.open, self.paused, self.past_stop = True, False, False
         self.queued = self.waits = False
         self.going: Piece | None = None
         self.end: int | None = None
-        self._silent_since: int | None = None
-        self._silent_until = (0, 0)
-
-    # -- records --
+        self._silent: tuple[int, int, int] | None = None  # since when, and when Kafka confirmed it last
 
     @property
     def position(self) -> int:
@@ -73,7 +66,7 @@ class OpenSplit:
         """Append fetched records to those that wait to be returned."""
         self.fetched.append(records)
         self.kept += records.left
-        self._silent_since = None
+        self._silent = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
         """Return the next piece of at most `most` records up to `limit` (ms); None if empty."""
@@ -110,34 +103,27 @@ class OpenSplit:
         self.fetched.clear()
         self.kept = 0
         self.paused = self.past_stop = self.waits = False
-        self.end = self._silent_since = None
+        self.end = self._silent = None
         if self.stop is not None:
             self.stop = end
 
-    # -- its end --
-
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the
-        wall-clock time (ms) of the query.
-        """
+        """Take the log's `end` by Kafka, `asked` at a monotonic and a wall-clock time (ms)."""
         if self.fetched or end > max(self._position, self.end or 0):
-            self._silent_since = None
+            self._silent = None
         else:
-            self._silent_until = asked
-            if self._silent_since is None:
-                self._silent_since = asked[0]
+            self._silent = (self._silent[0] if self._silent else asked[0], *asked)
 
     def silent_until(self, now_ms: int) -> int | None:
         """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
         is left to fetch; None if it is older than `FRESH_MS`, or records were appended since.
         """
-        fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
-        return self._silent_until[1] if fresh else None
+        silent = self._silent  # another thread may ask
+        return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None
 
     def silent_ms(self, now_ms: int) -> int:
         """Return for how long (ms) `silent_until` has had a value; 0 if it has none."""
-        since = self._silent_since
-        return 0 if since is None or self.silent_until(now_ms) is None else self._silent_until[0] - since
+        return self._silent[1] - self._silent[0] if self._silent and self.silent_until(now_ms) is not None else 0
 
     @property
     def has_begun(self) -> bool:
@@ -150,8 +136,6 @@ class OpenSplit:
         if self.stop is None or self.fetched:
             return False
         return self.past_stop or max(self._position, self.end or 0) >= self.stop
-
-    # -- as others see it --
 
     def rest(self) -> KafkaPartitionSplit:
         """Return the split with its position as the starting offset."""

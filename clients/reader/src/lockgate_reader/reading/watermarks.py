@@ -8,12 +8,10 @@ So the generator also gets the first record above the read limit while that reco
 watermark is then capped below this record.
 
 **Silent partitions.** A lack of records alone does not raise the watermark. A partition is silent
-only while Kafka confirms that it was read to its end (`ends`). By the definition of `idle_timeout`,
-the partition's next record will be at most that old, so the partition's watermark follows the wall
-clock at that distance.
-Therefore, a strategy's idle timeout never makes records late. Without an idle timeout, the other
-partitions wait for a silent partition, as in Flink, unless it has had records, but none with an
-event time.
+only while Kafka confirms that it was read to its end (`ends`). Its next record will be at most
+`idle_timeout` old, so its watermark follows the wall clock at that distance. Therefore, a
+strategy's idle timeout never makes records late. Without one, the other partitions wait for a
+silent partition, as in Flink, unless it has had records, but none with an event time.
 """
 
 from dataclasses import replace
@@ -41,21 +39,19 @@ class SplitWatermark:
         self._next: Any = None
         self._stamped: bool | None = None  # None: no record yet
 
-    # -- what goes in --
-
     def returned(self, records: FetchedRecords, start: int, end: int) -> None:
         """Pass the returned `records` from the index `start` to `end` to the generator."""
         self._cap, highest = MAX, records.latest(start, end)
         if highest == NO_TIMESTAMP:
             self._stamped = bool(self._stamped)
-        elif self._generator.only_highest_counts:
-            self._counts()
-            self._generator.on_event(None, highest, self)
         else:
-            self._counts()
-            for message, at in zip(records.messages[start:end], records.times[start:end], strict=True):
-                if message is not self._next and at != NO_TIMESTAMP:
-                    self._generator.on_event(message, at, self)
+            self._stamped, self.idle = True, False
+            if self._generator.only_highest_counts:
+                self._generator.on_event(None, highest, self)
+            else:
+                for message, at in zip(records.messages[start:end], records.times[start:end], strict=True):
+                    if message is not self._next and at != NO_TIMESTAMP:
+                        self._generator.on_event(message, at, self)
         self._next = None
         self.emit()
 
@@ -64,7 +60,7 @@ class SplitWatermark:
         its event time `at` (ms).
         """
         if message is not self._next:
-            self._counts()
+            self._stamped, self.idle = True, False
             self._next, self._cap = message, at - 1
             self._generator.on_event(message, at, self)
             self.emit()
@@ -81,11 +77,6 @@ class SplitWatermark:
     def emit(self) -> None:
         """Let the generator emit a watermark, as Flink does periodically."""
         self._generator.on_periodic_emit(self)
-
-    def _counts(self) -> None:
-        self._stamped, self.idle = True, False
-
-    # -- what the generator says --
 
     def emit_watermark(self, timestamp: int) -> None:
         """Raise the watermark to `timestamp` (ms), but not above the cap that `waits` sets."""
