@@ -15,8 +15,8 @@ import httpx
 from benchmarks.tables import markdown, show, spread
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate_http.config import Coordinator
-from lockgate_reader.config import Options
-from lockgate_reader.group import JoinedPlace
+from lockgate_reader import AlignedConsumer
+from lockgate_reader.group.joined import JoinedPlace
 from lockgate_reader.place import ReaderSplit, ReaderState
 from lockgate_testbed.coordinator import CoordinatorProcess
 
@@ -30,8 +30,8 @@ class Holder:
 
     def __init__(self, coordinator: Coordinator, splits: int) -> None:
         kafka = {"bootstrap.servers": "none", "topic.metadata.refresh.interval.ms": 0}
-        options = Options(topics=("bench",), kafka=kafka, coordinator=coordinator, starting_offsets="earliest")
-        self.place = JoinedPlace(coordinator, options)
+        consumer = AlignedConsumer("bench", kafka=kafka, coordinator=coordinator, starting_offsets="earliest")
+        self.place = JoinedPlace(coordinator, consumer._options)
         self._listed = tuple(KafkaPartitionSplit("t", number, 0) for number in range(splits))
         self._woken, self._ends = threading.Event(), threading.Event()
         self.held: dict[str, ReaderSplit] = {}
