@@ -132,7 +132,7 @@ class Place:
         """Process the reader's final `state`, after which it returns no record, and stop."""
 
     def abandon(self) -> None:
-        """Stop without waiting, because garbage collection has found the reader to be dropped."""
+        """Stop without waiting: garbage collection calls this for a reader that was not closed."""
 
 
 class Alone(Place):

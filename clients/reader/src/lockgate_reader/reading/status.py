@@ -61,7 +61,7 @@ def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
     else:
         mode = ReaderMode.WAITING_FOR_ALIGNMENT if waits_for else ReaderMode.READING
     sentence = f"The consumer is {mode.value}."
-    if not (closed or reader.ended):
+    if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
         up_to = instant(reader.limit, "nothing yet", "the end of the data")
         paused = f"{sum(split.paused for split in splits)} of {len(splits)} partitions are paused"
         waits = f", and it waits for {waits_for}" if waits_for else ""
