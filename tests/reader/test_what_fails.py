@@ -5,6 +5,7 @@ nothing is kept that is another reader's.
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -15,7 +16,7 @@ from lockgate_http.errors import KafkaFailed
 from lockgate_reader import AlignedConsumer
 from lockgate_reader.kafka import logs
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import KafkaLogs, Unanswered, partitions_of
+from lockgate_reader.kafka.logs import KafkaLogs, Unanswered
 from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderState
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.split import OpenSplit
@@ -259,5 +260,7 @@ def test_list_leaves_out_partitions_without_a_leader_only_if_asked() -> None:
         each = PartitionMetadata()
         each.id, each.leader = partition, leader
         topic.partitions[partition] = each
-    assert partitions_of(topic, led=False) == [0, 1, 2]
-    assert partitions_of(topic, led=True) == [0, 2]
+    listed = SimpleNamespace(topics={"t": topic})
+    logs = KafkaLogs({"bootstrap.servers": "127.0.0.1:9"}, lambda name, timeout: listed)
+    assert logs.partitions(["t"]) == [("t", 0), ("t", 1), ("t", 2)]
+    assert logs.partitions(["t"], led=True) == [("t", 0), ("t", 2)]

@@ -6,7 +6,7 @@ from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.place import Key
@@ -22,6 +22,8 @@ _LATER = (
     KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError._NO_OFFSET,
 )
+# The settings that concern connections rather than reading.
+_CONNECTING = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
 _SPEC: Any = OffsetSpec
 _NAMED = 5
 
@@ -40,7 +42,8 @@ class KafkaLogs:
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
         self._list_topics = list_topics
         self._where = str(kafka["bootstrap.servers"])
-        self._admin = AdminClient({**QUIET, **_of_admin(kafka)})
+        own = {key: value for key, value in kafka.items() if key.startswith(_CONNECTING) or key == "log_level"}
+        self._admin = AdminClient({**QUIET, **own})
         self._seen: set[Key] = set()
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
@@ -59,7 +62,8 @@ class KafkaLogs:
                     f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
                     "it, allow it, or correct the name"
                 )
-            found += [(topic, partition) for partition in partitions_of(metadata, led=led)]
+            every = sorted(metadata.partitions.items())
+            found += [(topic, partition) for partition, each in every if each.leader >= 0 or not led]
         return found
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
@@ -93,7 +97,9 @@ class KafkaLogs:
             try:
                 return {key: future.result(CALL_S).offset for key, future in self._ask(keys, spec).items()}
             except (KafkaException, Late) as error:
-                if not _is_for_now(error) or time.monotonic() >= gives_up:
+                cause = error.args[0] if error.args else None
+                passes = isinstance(cause, KafkaError) and (cause.code() in _LATER or "leader" in cause.str().lower())
+                if not passes or time.monotonic() >= gives_up:
                     raise failed(self._where, "did not list offsets", error) from error
             time.sleep(AGAIN_S)
 
@@ -127,11 +133,6 @@ def some(names: Iterable[str]) -> str:
     return ", ".join(every[:_NAMED]) + (" and more" if len(every) > _NAMED else "")
 
 
-def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
-    """Return the partition numbers of a topic; with `led`, only those that have a leader now."""
-    return [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0 or not led]
-
-
 def id_of(answer: Any) -> str | None:
     """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
     if the query fails, or if the broker has no topic ids (Kafka older than 2.8).
@@ -148,14 +149,3 @@ def said(error: BaseException | KafkaError) -> str:
     """Return the message of an error, or the name of its type if it has none."""
     cause = error.args[0] if isinstance(error, BaseException) and error.args else error
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
-
-
-def _is_for_now(error: BaseException) -> bool:
-    cause = error.args[0] if error.args else None
-    return isinstance(cause, KafkaError) and (cause.code() in _LATER or "leader" in str(cause.str()).lower())
-
-
-def _of_admin(kafka: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those settings in `kafka` that concern connections rather than reading."""
-    prefixes = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
-    return {key: value for key, value in kafka.items() if key.startswith(prefixes) or key == "log_level"}

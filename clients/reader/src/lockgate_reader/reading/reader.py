@@ -215,13 +215,16 @@ class RunningReader:
                 self.assignment.finish(split)
 
     def _row_fields(self, split: OpenSplit, piece: Piece, count: int) -> dict[str, Any]:
+        """Return what `lockgate verify` needs of the first `count` records of `piece`."""
         return {
             "source": self.options.source,
             "restores": self.options.on_assigned is not None,
             "read_limit": self.orders.ceiling,
             "split": split.name,
             "number": split.number,
-            **piece.summary(count),
+            "from": piece.messages[0].offset(),
+            "to": piece.messages[count - 1].offset() + 1,
+            "latest": max(piece.times[:count]),
         }
 
     # -- what the program may ask --

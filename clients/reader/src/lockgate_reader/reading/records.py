@@ -108,14 +108,6 @@ class Piece:
         count = self.returned
         return int(self.fetched.messages[self._start + count - 1].offset()) + 1 if count else None
 
-    def summary(self, count: int) -> dict[str, int]:
-        """Return the first offset, the offset after the last record, and the latest event time (ms)
-        of the first `count` records, for `lockgate verify`.
-        """
-        messages = self.messages
-        latest = self.fetched.latest(self._start, self._start + count)
-        return {"from": messages[0].offset(), "to": messages[count - 1].offset() + 1, "latest": latest}
-
     def call_back(self) -> None:
         """Prevent the rest of the piece from being returned. Any thread may call this."""
         self._messages.clear()
