@@ -303,9 +303,9 @@ class JoinedPlace(Place):
 
     def _say_farewell(self, state: ReaderState) -> None:
         """Give all splits back. Retry while the coordinator is unreachable and the lease runs."""
-        if self._registration is None or self._failed is not None:
+        if (registration := self._registration) is None or self._failed is not None:
             return
-        subtask, epoch = self._registration
+        subtask, epoch = registration
         sent = self._holdings.farewell(state, epoch)
         gives_up, pause = min(now_s() + _END_S, self._lease.until), threading.Event()
         while True:
