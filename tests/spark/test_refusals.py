@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQueryException
 
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, UnsupportedQuery, align, align_all, gate
-from lockgate_spark.jvm.stream import _most_rows
+from lockgate_spark.jvm.stream import limits_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_testbed import topics
@@ -277,9 +277,9 @@ def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) ->
     limit.
     """
     limits = spark._jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit
-    assert _most_rows(limits.allAvailable()) is None
+    assert limits_of(limits.allAvailable()) == (None, None)
     with pytest.raises(UnsupportedQuery, match="ReadMaxBytes, which is no number of offsets"):
-        _most_rows(limits.maxBytes(1_000_000))
+        limits_of(limits.maxBytes(1_000_000))
 
 
 def test_streams_of_one_query_with_different_alignments_are_refused(

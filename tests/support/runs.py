@@ -11,7 +11,7 @@ from lockgate.plan.windows import Zone
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.sample import Sampled
+from lockgate_spark.logs.unread import Sampled
 from lockgate_spark.planning.memory import Memory
 from lockgate_spark.query_watermark import QueryWatermark
 from lockgate_spark.telemetry.gauges import Values

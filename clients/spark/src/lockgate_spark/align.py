@@ -1,7 +1,5 @@
-"""The public functions `align`, `align_all`, `alignment_of` and `slice_of`.
-
-Modules that need py4j are imported only for a classic session, because a Spark Connect client has
-no py4j.
+"""The public functions `align`, `align_all`, `alignment_of` and `slice_of`. Modules that need py4j
+are imported only for a classic session, because a Spark Connect client has no py4j.
 """
 
 from collections.abc import Iterable
@@ -76,7 +74,7 @@ def _align_all(dfs: list[DataFrame], alignment: Alignment | None, call: str) -> 
     check_spark(dfs[0].sparkSession)
     if is_connect(dfs[0]):
         return connect.align_all(dfs, alignment or Alignment())
-    from lockgate_spark.jvm.aligning import align_all as align_all_by_py4j
+    from lockgate_spark.jvm.relation import align_all as align_all_by_py4j
 
     return align_all_by_py4j(dfs, alignment or Alignment())
 

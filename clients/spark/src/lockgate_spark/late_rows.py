@@ -1,6 +1,4 @@
-"""Late rows as data: the table that `Alignment(late_rows="keep")` writes, and the records
-themselves, read again from Kafka by their offsets.
-"""
+"""The public functions `late_rows` and `replay`."""
 
 from collections.abc import Mapping
 from functools import reduce
@@ -60,8 +58,8 @@ def late_rows(query: Any) -> DataFrame:
 
 
 def path_of(query_id: str) -> str | None:
-    """Return the path of the table in which a query of this process keeps its late rows; None if
-    the query keeps none, or if its last run is no longer in the registry `running`.
+    """Return the path of the table in which a query of this process keeps its late rows; None if it
+    keeps none, or if its last run is no longer in the registry `running`.
     """
     from lockgate_spark.jvm.opening import SparkAlignedRun
 

@@ -1,8 +1,5 @@
-"""Compiles the client's Java classes in the driver with Janino, which Spark itself uses for
-generated code.
-
-A Java class can ask Kafka about all splits in one call from Python. Because it is compiled in the
-driver, no jar has to be built, shipped, or matched to a Scala version.
+"""Compiles the client's Java classes in the driver with Janino, which Spark itself uses. So no jar
+has to be built, shipped, or matched to a Scala version.
 """
 
 import uuid
@@ -17,12 +14,11 @@ _constructors: dict[tuple[int, str], Any] = {}
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
-    """Return a new object of the Java class `kind`, which uses Kafka's client.
-
-    `params` is a Java map with the client's settings. The class is loaded by the class loader of
-    the Java object `beside`.
+    """Return a new object of the Java class `kind`, which uses Kafka's client. `params` is a Java
+    map with the client's settings, and `beside` is as in `new_java`.
     """
-    return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
+    before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
+    return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, before if kafka else "")
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = None, shading: str = "") -> Any:
@@ -31,7 +27,7 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = Non
 
     The first call compiles the class from its source in the Python `package`. The class loader of
     the Java object `beside` loads it, so it can use the same classes as that object. `shading` is a
-    prefix that a vendor has put before Kafka's class names; empty if there is none.
+    prefix that a vendor has put before Kafka's class names, such as `kafkashaded.`, or empty.
     """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone. So a class that is compiled has a name of
@@ -44,14 +40,6 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = Non
     if argument is not None:
         arguments.add(argument)
     return _constructors[place].newInstance(arguments.toArray())
-
-
-def _shading(params: Any) -> str:
-    """Return the prefix that a vendor has put before Kafka's class names, such as `kafkashaded.`;
-    empty if there is none. It is read from the name of the key deserializer in `params`.
-    """
-    before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
-    return before if kafka else ""
 
 
 def compiled(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:

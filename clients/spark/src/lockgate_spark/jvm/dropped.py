@@ -35,30 +35,20 @@ class KafkaSource(Source, Protocol):
 
 
 class DroppedRows:
-    """The rows that Spark drops as late in one run.
+    """The rows that Spark drops as late in one run. `sources` are the run's sources by index.
 
-    Attributes:
-        exact: Whether only dropped rows are found. False if rows that Spark kept may be among them.
-
-    Args:
-        spark: The session.
-        run: The run.
-        sources: The run's sources by index.
-        follow: Whether rows are followed through the plan to the operators that drop late rows. If
-            not, a row counts as dropped if its event time is late when it is read.
-
-    Raises:
-        UnsupportedQuery: A late row of this query cannot be followed to the operators. The text is
-            the reason, as part of a sentence.
+    If `exact`, rows are followed through the plan to the operators that drop late rows. If not, a
+    row counts as dropped if its event time is late when it is read, although Spark may keep it.
+    Raises `UnsupportedQuery`, with the reason as part of a sentence, if a row cannot be followed.
     """
 
     def __init__(
-        self, spark: SparkSession, run: QueryRun, sources: Mapping[int, KafkaSource], follow: bool = True
+        self, spark: SparkSession, run: QueryRun, sources: Mapping[int, KafkaSource], exact: bool = True
     ) -> None:
-        self._context, self._run, self._sources, self.exact = spark.sparkContext, run, sources, follow
+        self._context, self._run, self._sources, self.exact = spark.sparkContext, run, sources, exact
         execution, jvm = run.execution, run.jvm
         session, plan = session_of(execution), execution.logicalPlan()
-        if follow and new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
+        if exact and new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
             raise UnsupportedQuery("a filter uses the current time")
         if class_name(plan).startswith("WriteTo"):
             plan = plan.children().apply(0)
@@ -76,8 +66,7 @@ class DroppedRows:
 
     def of(self, batch: int) -> DataFrame | None:
         """Return the dropped rows of `batch`, each with its operator, topic, partition, offset and
-        event time, and with the watermark of the batch. Return None if no operator of the query can
-        drop rows.
+        event time, and with the batch's watermark. Return None if no operator can drop rows.
         """
         late = self._late(batch)
         if not late:
@@ -86,9 +75,8 @@ class DroppedRows:
         return rows.withColumn("watermark", F.timestamp_millis(F.lit(self._run.late_below_in(batch))))
 
     def counts(self, batch: int) -> list[Row]:
-        """Return a row for each source, topic and partition with dropped rows in `batch`. In each
-        row, `rows` is the number of records whose rows were dropped, and `oldest` is the lowest
-        event time (ms) of these records.
+        """Return a row for each source, topic and partition with dropped rows in `batch`: the
+        number of records whose rows were dropped (`rows`) and their lowest event time (`oldest`).
         """
         late = self._late(batch)
         if not late:
@@ -99,8 +87,8 @@ class DroppedRows:
         return records.groupBy(*by).agg(F.count("*").alias("rows"), oldest).collect()
 
     def _late(self, batch: int | None) -> list[DataFrame]:
-        """Return the late rows of `batch`: one DataFrame for each input of an operator that drops
-        late rows. If `batch` is None, the DataFrames are empty.
+        """Return the late rows of `batch`, in a DataFrame for each input of an operator that drops
+        late rows. The DataFrames are empty if `batch` is None.
         """
         if str(self._run.execution.outputMode()) == "Complete":
             return []  # which drops no rows
@@ -126,14 +114,10 @@ class DroppedRows:
             text = f"timestamp_millis({text})"
         own = [F.col(name).alias(f"lockgate_{name}") for name in ("topic", "partition", "offset")]
         own.append(F.lit(index).alias("lockgate_source"))
+        own.append(unless_it_fails(spark, text, OF_KAFKA).alias("lockgate_event_time"))
+        options = {"groupIdPrefix": "spark-kafka-source"} | dict(self._sources[index].selected.given)
         # records that Kafka has deleted meanwhile must not keep the query from starting
-        options = {
-            "groupIdPrefix": "spark-kafka-source",
-            **self._sources[index].selected.given,
-            "failOnDataLoss": "false",
-        }
-        time = unless_it_fails(spark, text, OF_KAFKA).alias("lockgate_event_time")
-        return records(spark, options, ranges).select("*", *own, time)
+        return records(spark, options | {"failOnDataLoss": "false"}, ranges).select("*", *own)
 
     def _ranges(self, index: int, batch: int) -> list[Range]:
         start, end = (self._run.offsets_in(index, number) for number in (batch - 1, batch))

@@ -1,9 +1,8 @@
 """Event time in the payload: a Spark SQL expression over Kafka's columns, which the driver
 evaluates for single records.
 
-Spark itself resolves, checks and optimises the expression, in a plan over an empty table with the
-source's columns; no job runs. The result is compiled as in any query, with the session's time zone
-and ANSI mode. `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of a
+Spark itself resolves, checks and compiles the expression, with the session's time zone and ANSI
+mode; no job runs. `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of a
 record. So the driver and the query compute the same event time.
 """
 
@@ -38,9 +37,8 @@ OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    `true` is a condition that always holds, `OF_KAFKA` or `OF_ANY`, and the expression is only
-    evaluated under it. Without a condition, Spark would compute a repeated part of the expression
-    in advance and outside of `TryEval`. A failure of that part would then end the query.
+    It is evaluated under `true`, a condition that always holds: `OF_KAFKA` or `OF_ANY`. Otherwise,
+    Spark would compute repeated parts of it outside of `TryEval`, and fail with them.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
@@ -49,11 +47,8 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """A SQL expression that was checked and can be used as event time.
-
-    Attributes:
-        text: The expression, as SQL.
-        micros: Whether it gives microseconds (TIMESTAMP) instead of milliseconds (BIGINT).
+    """A SQL expression, as `text`, that was checked and can be used as event time. It gives
+    microseconds (TIMESTAMP) if `micros`, else ms (BIGINT).
     """
 
     text: str
@@ -66,9 +61,8 @@ class EventTime:
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
         """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
-        Return None if the expression is Kafka's own timestamp.
-
-        Raises `ConfigurationError` with the reason if the expression cannot be event time.
+        Return None if it is Kafka's own timestamp. Raises `ConfigurationError` if it cannot be
+        event time.
         """
         jvm, schema = spark._jvm, table.schema()
         rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)
@@ -79,16 +73,15 @@ class EventTime:
         except PySparkException as error:
             raise _wrong(text, next(line for line in str(error).split("\n") if line.strip())) from None
         micros = _checked(text, analysed, optimised, jvm)
-        attributes = analysed.children().apply(0).output()
-        if _is_kafkas(analysed.expressions().apply(0)):
+        attributes, expression = analysed.children().apply(0).output(), analysed.expressions().apply(0)
+        if class_name(expression) == "AttributeReference" and expression.name().lower() == "timestamp":
             return None
         made = cls(text, micros, "headers" in list(schema.fieldNames()), optimised.expressions(), attributes, jvm)
         try:
             made.projection()
         except Py4JJavaError as error:
-            raise _wrong(
-                text, f"it cannot be evaluated outside of a query: {error.java_exception.getMessage()}"
-            ) from None
+            said = error.java_exception.getMessage()
+            raise _wrong(text, f"it cannot be evaluated outside of a query: {said}") from None
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
@@ -97,9 +90,7 @@ class EventTime:
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """Return a column with the event time (ms), for any DataFrame that has the source's
-        columns. It is null where the expression is null or fails.
-        """
+        """Return a column over the source's columns with the event time (ms), null if it fails."""
         column = unless_it_fails(spark, self.text, OF_KAFKA)
         return F.unix_millis(column) if self.micros else column
 
@@ -107,22 +98,17 @@ class EventTime:
         """Return the compiled expression, which maps a row with the source's columns to a row with
         the event time. Only one thread may use it.
         """
-        return self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection.create(
-            self.expressions, self.attributes
-        )
+        projections = self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+        return projections.create(self.expressions, self.attributes)
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Return whether the only expression of a plan gives microseconds. `analysed` and `optimised`
-    are this plan after analysis and after optimisation. Raises `ConfigurationError` if the
-    expression cannot be event time.
+    """Return whether the only expression of a plan gives microseconds. Raises `ConfigurationError`
+    if it cannot be event time.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-    plain = (
-        class_name(analysed) == class_name(optimised) == "Project"
-        and not analysed.children().apply(0).children().size()
-    )
-    if not plain or analysed.output().size() != 1:
+    projects = class_name(analysed) == class_name(optimised) == "Project"
+    if not projects or analysed.children().apply(0).children().size() or analysed.output().size() != 1:
         raise _wrong(text, "expected one expression for one record, without aggregates, windows and generators")
     expression = analysed.expressions().apply(0)
     if expression.containsPattern(patterns.PLAN_EXPRESSION()):
@@ -138,10 +124,6 @@ def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
         hint = f"; {_HINTS[kind]}" if kind in _HINTS else ""
         raise _wrong(text, f"it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT of ms since 1970{hint}")
     return _UNITS[kind]
-
-
-def _is_kafkas(expression: Any) -> bool:
-    return class_name(expression) == "AttributeReference" and expression.name().lower() == "timestamp"
 
 
 def _wrong(text: str, reason: str) -> ConfigurationError:

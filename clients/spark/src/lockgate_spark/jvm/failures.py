@@ -5,6 +5,7 @@ DEBUG.
 import json
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -66,9 +67,7 @@ def sentence(error: BaseException) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether an error was caused by the interrupt that `query.stop()` sends to the query's
-    thread.
-    """
+    """Return whether `query.stop()` has caused an error, by the interrupt of the query's thread."""
     while error is not None:
         if isinstance(error, Py4JError | PySparkException) and any(name in str(error) for name in _INTERRUPTED):
             return True
@@ -78,13 +77,8 @@ def is_interrupt(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The topics that a source reads, as its options select them.
-
-    Attributes:
-        brokers: The value of kafka.bootstrap.servers.
-        option: Name of the option that selects topics, such as subscribe.
-        text: The value of that option.
-        given: All options of the source.
+    """The topics that a source reads from `brokers`, as the value `text` of an `option` such as
+    subscribe selects them. `given` are all options of the source.
     """
 
     brokers: str
@@ -97,12 +91,8 @@ class Selected:
         """Return the selection in `options`, a Java map whose keys are case-insensitive."""
         names = (name for name in ("subscribe", "assign", "subscribePattern") if options.containsKey(name))
         option = next(names, "subscribe")
-        return cls(
-            str(options.get("kafka.bootstrap.servers")),
-            option,
-            str(options.get(option)),
-            dict(options.asCaseSensitiveMap()),
-        )
+        brokers, text = str(options.get("kafka.bootstrap.servers")), str(options.get(option))
+        return cls(brokers, option, text, dict(options.asCaseSensitiveMap()))
 
     def sets_tasks(self) -> bool:
         """Return whether the options set the number of tasks of a batch."""
@@ -115,11 +105,11 @@ class Selected:
         return topic in self._topics()
 
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
-        """Return the error that best explains `error` to the user.
+        """Return the error that best explains `error` to the user: `KafkaFailed` for an error of
+        Kafka's client, `ConfigurationError` for the value of an option, else `error` itself.
 
-        It is `KafkaFailed` for an error of Kafka's client, `ConfigurationError` for an error caused
-        by the value of an option, and `error` itself otherwise. `topics` is a function that returns
-        the brokers' topics, for the message about a missing topic; None if they cannot be listed.
+        `topics` returns the brokers' topics, for the message about a missing topic; None if they
+        cannot be listed.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:
@@ -142,22 +132,18 @@ class Selected:
         elif ".kafka.common." in str(first.getClass().getName()):
             made = KafkaFailed(f"the brokers {self.brokers}, {self.option}={self.text!r}: {kind}: {text}")
         elif kind == "NumberFormatException" and (named := self._quoted(text)):
-            made = ConfigurationError(
-                f"option {named}: {'expected a whole number' if text.startswith('For input') else text}"
-            )
+            why = "expected a whole number" if text.startswith("For input") else text
+            made = ConfigurationError(f"option {named}: {why}")
         else:
             return error
         made.__cause__ = error
         return made
 
     def _quoted(self, text: str) -> str:
-        """Return the options, as `name=value`, whose value stands at the end of `text`. `text` is
-        an error message of Java that does not name the option.
-        """
+        """Return the options, as `name=value`, at whose value an error message of Java ends."""
         ends = text.rstrip('"')
-        return ", ".join(
-            f"{name}={value}" for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}"))
-        )
+        named = ((name, value) for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}")))
+        return ", ".join(f"{name}={value}" for name, value in named)
 
     def _missing(self, topics: Callable[[], list[str]] | None) -> str:
         try:
@@ -177,17 +163,14 @@ class Selected:
         if self.option == "subscribe":
             return [topic.strip() for topic in self.text.split(",")]
         if self.option == "assign":
-            try:
+            with suppress(ValueError):
                 return list(json.loads(self.text))
-            except ValueError:
-                return []
         return []
 
 
 class _NotOurs(logging.Filter):
-    """A filter for py4j's log. py4j logs each error of a callback at ERROR with its traceback,
-    although Spark shows the error as well. So lockgate's own errors, and those caused by
-    `query.stop()`, are logged at DEBUG instead.
+    """Logs lockgate's own errors, and those caused by `query.stop()`, at DEBUG. py4j logs errors of
+    callbacks at ERROR with a traceback, although Spark shows them as well.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

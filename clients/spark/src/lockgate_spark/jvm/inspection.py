@@ -1,6 +1,4 @@
-"""Checks whether Spark has the classes, methods and fields that lockgate uses. Some may be missing
-from a vendor's build, or in a Spark that is newer than this package.
-"""
+"""Checks whether Spark has the classes, methods and fields that lockgate uses."""
 
 import logging
 import re
@@ -30,8 +28,8 @@ _judged: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class SparkMember:
-    """A class, method or field of Spark that lockgate uses. `found` says whether this Spark has the
-    member, and `without_it` is the feature that does not work without the member.
+    """A class, method or field of Spark that lockgate uses. `found` says whether this Spark has it,
+    and `without_it` is the feature that does not work without it.
     """
 
     name: str
@@ -98,12 +96,9 @@ def check_spark(spark: Any) -> None:
     if was_tried(version) or version in _judged:
         return
     found = examine(spark)
+    missing = [each.name for each in found.missing if each.without_it == ALIGN]
     # A gated query needs no Kafka, and without the connector there is no stream to align.
-    missing = [
-        each.name for each in found.missing if each.without_it == ALIGN and not each.name.startswith(_NO_CONNECTOR)
-    ]
-    if missing:
-        lacks = ", ".join(missing)
+    if lacks := ", ".join(name for name in missing if not name.startswith(_NO_CONNECTOR)):
         raise UnsupportedQuery(
             f"{found.versions} was not tested with this version of lockgate, and lacks {lacks}. Use a newer lockgate, "
             "or another Spark; lockgate_spark.doctor() shows all that is looked for"
@@ -117,9 +112,7 @@ def check_spark(spark: Any) -> None:
 
 
 def examine(spark: Any) -> Diagnosis:
-    """Look in the JVM of a classic session for all members of Spark that lockgate uses, and return
-    the findings.
-    """
+    """Look in the JVM of a classic session for all members of Spark that lockgate uses."""
     jvm, classes = spark._jvm, _Classes(spark)
     scala = jvm.scala.util.Properties.versionNumberString()
     java = jvm.java.lang.System.getProperty("java.version")
@@ -168,7 +161,7 @@ class _Classes:
 
     def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
         """Return the first of the classes `owners` that exists, with the names of its methods and
-        fields. If none exists, return the first class with None.
+        fields; the first class with None if none exists.
         """
         for owner in owners:
             found = self._names.of(_SPARK + owner)
@@ -178,15 +171,14 @@ class _Classes:
 
     def compile(self, room: str, kind: str) -> str:
         """Compile the Java source `kind` in the package `room`. Return the compiler's error
-        message, or an empty string if there is no error.
+        message; empty if there is none.
         """
         beside, names = self.names_of([_OF_CONNECTOR, "sql.SparkSession"])
-        shaded = _SHADED.search("\n".join(names or ()))
+        found = _SHADED.search("\n".join(names or ()))
+        shading = found[1] if found else ""
         try:
             loader = self._jvm.java.lang.Class.forName(_SPARK + beside, False, self._loader).getClassLoader()
-            compiled(
-                self._jvm, loader, f"lockgate_spark.{room}", kind, f"{kind}_looked_at", shaded[1] if shaded else ""
-            )
+            compiled(self._jvm, loader, f"lockgate_spark.{room}", kind, f"{kind}_looked_at", shading)
         except Exception as error:
             java = getattr(error, "java_exception", None)  # py4j is not there for a client of Connect
             return " ".join(str(error if java is None else java.getMessage()).split())

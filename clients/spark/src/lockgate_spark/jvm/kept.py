@@ -1,13 +1,10 @@
-"""Writes a table of the rows that Spark drops as late (`Alignment(late_rows="keep")`).
+"""Writes a table of the rows that Spark drops as late (`Alignment(late_rows="keep")`): of each
+batch with such rows by Spark's own metric, as `DroppedRows` finds them.
 
-If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` reads the
-batch again to find them. For a batch without late rows, only the metrics are read.
-
-**Exactly once.** The rows are a function of the checkpoint, so they are the same whenever they are
-computed. A batch has a folder of its own, which appears by a rename when it is complete. The folder
-is written after Spark has committed the batch, so a batch that runs again has nothing to undo. If
-the process ends between the commit and the rename, the next run first writes the missing rows of
-the last batch.
+**Exactly once.** The rows are a function of the checkpoint. A batch has a folder of its own, which
+appears by a rename when it is complete. The folder is written after Spark has committed the batch,
+so a batch that runs again has nothing to undo. If the process ends between the commit and the
+rename, the next run first writes the missing rows of the last batch.
 """
 
 import logging
@@ -49,10 +46,10 @@ class KeptRows:
 
     def expect(self) -> None:
         """Prepare the table before the first batch; later calls do nothing. Write the late rows
-        that the previous run has not written, and delete the rows of batches that are not
-        committed. Raises `UnsupportedQuery` if a late row of this query cannot be traced to its
-        offset, `ConfigurationError` if the topic for late rows cannot be used, and `KafkaFailed` if
-        rows cannot be published to the topic.
+        that the previous run has not written, and delete those of batches that are not committed.
+
+        Raises `UnsupportedQuery` if a late row cannot be traced to its offset, `ConfigurationError`
+        if the topic for late rows cannot be used, and `KafkaFailed` if it accepts no rows.
         """
         if self._dropped is not None:
             return
@@ -74,9 +71,8 @@ class KeptRows:
         self._publish()
 
     def take(self) -> None:
-        """Write the late rows of the last batch. Call this after each batch. Raises `KafkaFailed`
-        if the rows cannot be published to the topic, and `OSError` if the batch's folder cannot be
-        renamed.
+        """Write the late rows of the last batch, after each batch. Raises `KafkaFailed` if the rows
+        cannot be published, and `OSError` if the batch's folder cannot be renamed.
         """
         batch = self._run.last_batch()
         if batch is None or batch == self._done:
@@ -90,9 +86,8 @@ class KeptRows:
             self._publish()
 
     def sum_up(self) -> None:
-        """Log how many rows the run has written. Store the number of its last batch in the
-        checkpoint folder, so that the next run does not look for late rows of that batch again.
-        Call this at the end of the run.
+        """Log how many rows the run has written, at its end. Store the number of its last batch in
+        the checkpoint, so that the next run does not look for that batch's late rows again.
         """
         if self._total:
             log.warning("this run wrote %d late rows to %s", self._total, self.path)
@@ -128,14 +123,12 @@ class KeptRows:
         """Delete the rows of all batches after `batch`, which exist if the checkpoint was set back.
         Return the numbers of the batches that are left in the table.
         """
-        files, parent, others = self._files(), self._folder(0).getParent(), []
-        for status in files.listStatus(parent) if files.exists(parent) else ():
-            number = str(status.getPath().getName()).rpartition("=")[2]
-            if number.isdecimal() and int(number) > batch:
-                files.delete(status.getPath(), True)
-            elif number.isdecimal():
-                others.append(int(number))
-        return others
+        files, parent = self._files(), self._folder(0).getParent()
+        paths = [status.getPath() for status in files.listStatus(parent)] if files.exists(parent) else []
+        numbers = {int(name): path for path in paths if (name := str(path.getName()).rpartition("=")[2]).isdecimal()}
+        for later in [number for number in numbers if number > batch]:
+            files.delete(numbers.pop(later), True)
+        return list(numbers)
 
     def _unpublished_in(self, batches: list[int]) -> list[int]:
         """Return those of `batches` that come after the last published one, in ascending order."""

@@ -1,7 +1,5 @@
-"""Counts the rows that Spark drops as late (`Alignment(late_rows="count")`).
-
-If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` reads the
-batch again to find them. For a batch without late rows, only the metrics are read.
+"""Counts the rows that Spark drops as late (`Alignment(late_rows="count")`): of each batch with
+such rows by Spark's own metric, as `DroppedRows` finds them.
 """
 
 import logging
@@ -61,9 +59,8 @@ class LateCount:
     def sum_up(self) -> None:
         """Log how many rows of the run were late, if any."""
         if self._by_split:
-            log.warning(
-                "this run had %s late rows, which Spark has dropped. By partition: %s", *_summary(self._by_split)
-            )
+            said = "this run had %s late rows, which Spark has dropped. By partition: %s"
+            log.warning(said, *_summary(self._by_split))
 
     def _count(self, batch: int) -> dict[int, BatchLoss]:
         if self._dropped is None:
@@ -71,7 +68,7 @@ class LateCount:
                 self._dropped = DroppedRows(self._spark, self._run, self._sources)
             except UnsupportedQuery as error:
                 log.info("late rows are counted where they are read, as an upper bound: %s", error)
-                self._dropped = DroppedRows(self._spark, self._run, self._sources, follow=False)
+                self._dropped = DroppedRows(self._spark, self._run, self._sources, exact=False)
         found: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
         for row in self._dropped.counts(batch):
             found[row["source"]][f"{row['topic']}-{row['partition']}"] = row["rows"], row["oldest"]

@@ -1,8 +1,7 @@
 """A list of the members of Spark that this package uses although they are not public API.
 
-If code uses another member, add it here: `tests/spark/jvm/test_members.py` compares this list with
-the sources. Members used by Java files are not listed, because compiling these files shows whether
-they exist.
+`tests/spark/jvm/test_members.py` compares it with the Python sources. Compiling the Java files
+shows whether theirs exist.
 """
 
 from typing import NamedTuple
@@ -12,14 +11,12 @@ ALIGN = "align()"
 
 
 class Members(NamedTuple):
-    """Members of one class of Spark.
+    """Members of one class of Spark, and the feature that does not work without them. `|` separates
+    names in different versions of Spark.
 
     Attributes:
-        owner: Name of the class below `org.apache.spark`. If versions of Spark have different names
-            for it, `|` separates them.
-        names: Names of the members; `|` separates the names of one member in different versions.
-            Empty if only the class itself or its constructor is used.
-        needed_for: The feature that does not work without these members.
+        owner: Name of the class below `org.apache.spark`.
+        names: Names of the members; empty if only the class itself or its constructor is used.
     """
 
     owner: str

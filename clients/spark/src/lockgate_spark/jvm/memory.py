@@ -1,6 +1,4 @@
-"""Storage of a short text for a query's next run: two files in the query's checkpoint folder, on
-any file system that Spark supports.
-"""
+"""Storage of a short text for a query's next run, in the query's checkpoint folder."""
 
 from typing import Any
 
@@ -22,16 +20,12 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """Return the texts of the files that exist. For a file that cannot be read, return the
-        error message in place of its text.
-        """
+        """Return the texts of the files that exist, or the error message of an unreadable file."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Write `text` to the first file if `number` is even, else to the second one. If `number`
-        rises by one with each call, the files alternate.
-        """
+        """Write `text` to the first file if `number` is even, else to the second one."""
         out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())

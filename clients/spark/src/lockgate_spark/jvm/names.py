@@ -5,9 +5,7 @@ from typing import Any
 
 
 def class_name(java: Any) -> str:
-    """Return the simple name of a Java object's class. The `$` at the end of the class name of a
-    Scala `object` is left out.
-    """
+    """Return the simple name of a Java object's class, without the `$` of a Scala `object`."""
     return str(java.getClass().getSimpleName()).rstrip("$")
 
 

@@ -10,81 +10,99 @@ evolution, from Spark 4.2 on), it uses the names. The log has two formats:
 Both contain a Scala `Option` for each source, which is empty if the source had no offset.
 """
 
+import json
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from lockgate_spark.jvm.names import class_name, each, option
 from lockgate_spark.jvm.watermarks import source_index
+from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.spark_lines import session_of, start_offsets
 
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
+@dataclass(frozen=True)
 class SourceOffsets:
-    """Reads the offsets of one run's sources, as Spark's own objects. Spark must have opened all
-    sources. Its methods take the index of a source as `source`.
+    """The offsets of one run's sources. Spark must have opened all sources. The arguments `source`
+    are indices of sources, and all results are None if there are no such offsets.
     """
 
-    def __init__(self, execution: Any, jvm: Any) -> None:
-        self._execution, self._jvm = execution, jvm
+    execution: Any
+    jvm: Any
 
-    def index(self, stream: Any) -> int:
+    def source_of(self, stream: Any) -> int:
         """Return the index of the source that `stream` reads."""
         return next(index for index, one in self._streams.items() if self._same(one, stream))
 
-    def started(self, source: int) -> Any | None:
-        """Return the offsets at which the next batch of a source starts; None if the query has not
-        read the source yet.
-        """
+    def start_offsets(self, source: int) -> Offsets | None:
         stream = self._streams.get(source)
-        return None if stream is None else option(start_offsets(self._execution).get(stream))
+        return None if stream is None else parsed(option(start_offsets(self.execution).get(stream)))
 
-    def logged(self, source: int) -> Any | None:
-        """Return the offsets at which the last batch in the offset log ends for a source; None if
-        the log has no offsets for it.
-        """
-        entry = option(self._execution.offsetLog().getLatest())
-        return None if entry is None else self.end_in(entry._2(), source)
+    def logged_offsets(self, source: int) -> Offsets | None:
+        entry = option(self.execution.offsetLog().getLatest())
+        return None if entry is None else self._end_in(entry._2(), source)
 
-    def end_in(self, logged: Any, source: int) -> Any | None:
-        """Return the offsets at which a batch ends for a source; None if there are none. `logged`
-        is the batch's entry in the offset log.
-        """
+    def offsets_in(self, source: int, batch: int) -> Offsets | None:
+        """Return the offsets at which `batch` ends, from the offset log."""
+        entry = option(self.execution.offsetLog().get(batch))
+        return None if entry is None else self._end_in(entry, source)
+
+    def _end_in(self, logged: Any, source: int) -> Offsets | None:
         stream = self._streams.get(source)
         if stream is None:
             return None
         if class_name(logged) == "OffsetMap":
-            by_id = logged.offsetsMap()
-            logged_ids = [one for one in self._ids(stream) if by_id.contains(one)]
-            return option(by_id.apply(logged_ids[0])) if logged_ids else None
-        offsets, place = logged.offsets(), self._places(stream)[0]
-        return option(offsets.apply(place)) if place < offsets.size() else None
-
-    def _ids(self, stream: Any) -> list[str]:
-        by_id = self._execution.sourceIdMap()
-        ids = [str(name) for name in each(by_id.keys())]
-        return [name for name in ids if self._same(by_id.apply(name), stream)]
-
-    def _places(self, stream: Any) -> list[int]:
-        return [place for place, other in enumerate(each(self._execution.sources())) if self._same(other, stream)]
+            by_id, named = logged.offsetsMap(), self.execution.sourceIdMap()
+            ids = [str(name) for name in each(named.keys())]
+            logged_ids = [one for one in ids if self._same(named.apply(one), stream) and by_id.contains(one)]
+            return parsed(option(by_id.apply(logged_ids[0]))) if logged_ids else None
+        offsets, streams = logged.offsets(), each(self.execution.sources())
+        place = next(place for place, other in enumerate(streams) if self._same(other, stream))
+        return parsed(option(offsets.apply(place))) if place < offsets.size() else None
 
     @cached_property
     def _streams(self) -> dict[int, Any]:
-        if str(session_of(self._execution).conf().get(EVOLUTION, "false")).lower() == "true":
-            by_id = self._execution.sourceIdMap()
+        if str(session_of(self.execution).conf().get(EVOLUTION, "false")).lower() == "true":
+            by_id = self.execution.sourceIdMap()
             return {source_index(str(name)): by_id.apply(name) for name in each(by_id.keys())}
-        return dict(enumerate(each(self._execution.sources().distinct())))
+        return dict(enumerate(each(self.execution.sources().distinct())))
 
     def _same(self, one: Any, other: Any) -> bool:
         # py4j calls a proxy's `equals` in Python, where Java objects have other names
-        identity = self._jvm.java.lang.System.identityHashCode
+        identity = self.jvm.java.lang.System.identityHashCode
         return bool(identity(one) == identity(other))
 
 
-def metadata(entry: Any) -> Any | None:
-    """Return the metadata of a batch from its entry in the offset log; None if there is none. The
-    name of the field with the metadata depends on the version of Spark, so the field is read by its
-    position.
-    """
+def watermark_in(entry: Any) -> int:
+    """Return the watermark (ms) in a batch's entry in the offset log; 0 if there is none."""
+    if entry is None:
+        return 0
+    # the field's name depends on the version of Spark, its position does not
     element = entry.productElement(1)
-    return element if class_name(entry) == "OffsetMap" else option(element)
+    metadata = element if class_name(entry) == "OffsetMap" else option(element)
+    return 0 if metadata is None else int(metadata.batchWatermarkMs())
+
+
+def parsed(offset: Any) -> Offsets | None:
+    """Return an offset object of Spark's Kafka source as offsets by split; None for None."""
+    return None if offset is None else parse(offset.json())
+
+
+def parse(offsets: str) -> Offsets:
+    """Return the offsets by split name from Spark's JSON, such as `{"topic": {"0": 5}}`."""
+    return {
+        f"{topic}-{partition}": offset
+        for topic, of_topic in json.loads(offsets).items()
+        for partition, offset in of_topic.items()
+    }
+
+
+def render(offsets: Offsets) -> str:
+    """Return offsets by split name as Spark's JSON; the inverse of `parse`."""
+    by_topic: dict[str, dict[str, int]] = {}
+    for split, offset in offsets.items():
+        topic, _, partition = split.rpartition("-")
+        by_topic.setdefault(topic, {})[partition] = offset
+    return json.dumps(by_topic)

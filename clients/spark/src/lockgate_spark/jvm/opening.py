@@ -41,28 +41,16 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """Run all `CHECKS` of an alignment, before its query starts.
-
-    Raises `ConfigurationError` or `CoordinatorRefused` if a check fails.
+    """Check an alignment before its query runs in the session `spark`. Raises `ConfigurationError`
+    or `CoordinatorRefused` if a check fails.
     """
-    for check in CHECKS:
-        check(spark, alignment)
-
-
-def _check_report(_: Any, alignment: Alignment) -> None:
+    check_zone(spark, alignment)
     if alignment.mode == "observe":
         log.info("mode observe: Spark reads what it would read without lockgate; plans are made but not applied")
         if folder_of(alignment.report) is not None:
             write_at_the_end()
-
-
-def _check_group(_: Any, alignment: Alignment) -> None:
-    if alignment.mode != "observe" and alignment.coordinator is not None:
+    elif alignment.coordinator is not None:
         check_coordinator(alignment)
-
-
-CHECKS: tuple[Callable[[Any, Alignment], None], ...] = (check_zone, _check_report, _check_group)
-"""Checks of an alignment before its query runs, in a session."""
 
 
 class SparkAlignedRun(AlignedRun):
@@ -74,13 +62,9 @@ class SparkAlignedRun(AlignedRun):
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """An aligned source, before a query opens it.
-
-    Attributes:
-        spark: The session.
-        joint: The alignment without `event_time`. It must be the same for all sources of a query,
-            because they share one plan.
-        event_time: The source's own event time; None for Kafka's timestamp.
+    """An aligned source in the session `spark`, before a query opens it. `joint` is the alignment
+    without `event_time`; all sources of a query share it, and one plan. `event_time` is the
+    source's own; None for Kafka's timestamp.
     """
 
     spark: Any
@@ -92,15 +76,14 @@ class PlannedSource:
         """Return the aligned source for `table`, which is Spark's Kafka table. Raises
         `ConfigurationError` if the alignment's `event_time` is invalid for this table.
         """
-        expression = alignment.event_time
-        event_time = None if expression is None else EventTime.over(spark, table, expression)
+        text = alignment.event_time
+        event_time = None if text is None else EventTime.over(spark, table, text)
         return cls(spark, replace(alignment, event_time=None), event_time)
 
     def open(self, checkpoint: str, kept: MutableMapping[str, str] | None = None) -> SparkAlignedRun:
         """Return the aligned run of the query that opens this source with this `checkpoint`. The
-        call for the query's first source makes the aligned run.
+        call for the first source of each run makes it.
 
-        Each run of a query has its own aligned run, so an aligned DataFrame may be started twice.
         `kept` is a map that outlives this process, so that another one can continue the run. Raises
         `ConfigurationError` if the query's sources have different alignments, and
         `UnsupportedQuery` if the query cannot be aligned.
@@ -110,16 +93,8 @@ class PlannedSource:
         def make() -> SparkAlignedRun:
             warn_of_options(alignment, run.available_now)
             report = RunReport(run, alignment) if alignment.mode == "observe" else None
-            member = joined(alignment, run)
-            made = SparkAlignedRun(
-                alignment,
-                run,
-                member,
-                gauges=gauges_of(run),
-                report=report,
-                kept=kept,
-                begin=_on_a_thread(self.spark),
-            )
+            member, begin = joined(alignment, run), _on_a_thread(self.spark)
+            made = SparkAlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, kept=kept, begin=begin)
             sources = cast("Mapping[int, KafkaSource]", made.sources)
             if alignment.late_rows == "keep":
                 made.table = KeptRows(self.spark, run, alignment, sources)
@@ -143,9 +118,7 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return a function `begin`, which runs its argument on a new thread. `begin` returns a
-    function that interrupts this thread in the JVM.
-    """
+    """Return a function that runs its argument on a new thread, and returns what interrupts it."""
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:
         java: list[Any] = []

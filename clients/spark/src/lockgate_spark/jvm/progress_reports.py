@@ -1,13 +1,12 @@
 """Progress reports from Spark's executors, in a classic session.
 
 An aggregate of a batch has one row for each split. The task that computes it sends these rows to
-the coordinator over HTTP. So the group receives the progress of a long batch before the batch is
-committed. The aggregate reads the batch's Kafka columns once more, unless the batch is persisted.
+the coordinator over HTTP, before the batch is committed. The aggregate reads the batch's Kafka
+columns once more, unless the batch is persisted.
 
-**The report** of a split is the highest event time in the batch − out-of-orderness − 1. Event time
-is the same as in the plan (Kafka's timestamp, or `Alignment(event_time)`), and records that the
-plan leaves out do not count. The report only helps other queries, so a failed report fails neither
-the task nor the batch. The driver logs the first failure, and logs when reports succeed again.
+**The report** of a split is the highest event time in the batch − out-of-orderness − 1. Records
+that the plan leaves out do not count. The report only helps other queries, so a failed report fails
+neither the task nor the batch. The driver logs the first failure, and when reports succeed again.
 """
 
 import logging
@@ -43,9 +42,7 @@ Reader = tuple[int, int]
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch` to the coordinator. This function implements the public
-    `report_progress`, and raises the same errors.
-    """
+    """Report the progress of `batch`, as the public `report_progress` does."""
     aligned = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
@@ -58,9 +55,7 @@ def report_progress(batch: DataFrame) -> None:
         return  # a batch replayed from the checkpoint: no plan of this run, and no registration yet
     rows = _by_split(batch, aligned, view)
     if aligned.membership.coordination is not Coordination.CONNECTED:
-        # an outage, which was warned of: nobody would hear it, and the batch would wait for the
-        # timeout
-        return
+        return  # an outage, which was warned of: the batch would wait for the timeout
     send = _sender(
         aligned.alignment.coordinator,
         aligned.membership.source,
@@ -72,9 +67,8 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return a DataFrame with one row for each split, in one partition. Its columns are topic,
-    partition, end (the next offset), rows, and event_time (the highest credible one in ms, or
-    null).
+    """Return a DataFrame with one row for each split, in one partition: topic, partition, end (the
+    next offset), rows, and event_time (the highest credible one in ms, or null).
     """
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
@@ -84,8 +78,7 @@ def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Da
     except AnalysisException as error:
         raise UnsupportedQuery(
             "report_progress(batch) needs Kafka's columns topic, partition and offset, and those that event time "
-            "is made of: hand over the"
-            f" batch as foreachBatch got it. {str(error).splitlines()[0]}"
+            f"is made of: hand over the batch as foreachBatch got it. {str(error).splitlines()[0]}"
         ) from None
     highest = F.max(F.when(ms.between(credible.earliest, credible.latest), ms))
     counted = (F.max("offset") + 1).alias("end"), F.count("*").alias("rows"), highest.alias("event_time")
@@ -111,8 +104,7 @@ def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
     """Return the reader of each split. A split is left out if its reader is not registered, or if
-    two sources of the query read the split, because its rows do not show which source has read
-    them.
+    two sources read it, because its rows do not show which one has read them.
     """
     times = Counter(each.partition for each in view.partitions)
     sources = {each.source for each in view.partitions}
@@ -127,30 +119,26 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Return the function that runs in the task. It takes the rows of the aggregate, sends one
-    request for each reader, and yields a message for each request that fails. `disorder` is in ms.
+    """Return the function that runs in the task. It takes the rows of the aggregate, sends a
+    request for each reader, and yields a message for each that fails. `disorder` is in ms.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:
         by_reader: dict[Reader, dict[str, SplitProgress]] = {}
         for row in rows:
             split = f"{row['topic']}-{row['partition']}"
-            if (
-                split in readers and row["event_time"] is not None
-            ):  # else the coordinator was not there, or has forgotten the reader
-                progress = SplitProgress(
-                    watermark=row["event_time"] - disorder - 1, position=row["end"], rows=row["rows"]
-                )
+            # a reader is missing if the coordinator was not there, or has forgotten it
+            if split in readers and row["event_time"] is not None:
+                watermark = row["event_time"] - disorder - 1
+                progress = SplitProgress(watermark=watermark, position=row["end"], rows=row["rows"])
                 by_reader.setdefault(readers[split], {})[split] = progress
         context = TaskContext.get()
         attempt = 0 if context is None else context.attemptNumber()
         for (subtask, epoch), splits in by_reader.items():
+            event = ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits)
             try:
                 with CoordinatorClient(coordinator) as client:
-                    client.offer(
-                        source,
-                        ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits),
-                    )
+                    client.offer(source, event)
             except Exception as error:  # neither the batch nor the other readers are to fail for it
                 yield str(error)
 
@@ -158,8 +146,8 @@ def _sender(
 
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Run the Spark job that sends the reports. Return the first error message; None if the
-    coordinator has accepted all reports. Raises `Stopped` if the query was stopped.
+    """Run the Spark job that sends the reports, and return the first error message; None if there
+    is none. Raises `Stopped` if the query was stopped.
     """
     try:
         with stoppable(aligned.run):
@@ -173,17 +161,12 @@ def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
 
 
 def _log_change(aligned: AlignedRun, why: str | None) -> None:
-    """Log a warning when reports begin to fail, and another one when they succeed again. `why` is
-    the error message; None if all reports were accepted.
-    """
+    """Log a warning when reports begin to fail (`why`), and another one when they succeed again."""
     assert aligned.membership is not None
     failed, aligned.progress_fails = aligned.progress_fails, why is not None
+    group, source = aligned.membership.group, aligned.membership.source
     if why is not None and not failed:
-        group, source = aligned.membership.group, aligned.membership.source
-        log.warning(
-            "group %s: the progress report of %s failed, and the batch continues without it: %s", group, source, why
-        )
+        said = "group %s: the progress report of %s failed, and the batch continues without it: %s"
+        log.warning(said, group, source, why)
     elif why is None and failed:
-        log.warning(
-            "group %s: progress reports of %s succeed again", aligned.membership.group, aligned.membership.source
-        )
+        log.warning("group %s: progress reports of %s succeed again", group, source)

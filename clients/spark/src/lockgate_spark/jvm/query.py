@@ -1,15 +1,11 @@
 """The run of a streaming query, read from Spark's `StreamExecution` in the JVM.
 
-A run is found by the checkpoint of a source that it opens, or by a batch that it has planned.
-
-Spark also stores the query's id in the local properties of the query's thread. Python can read
-these properties only if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default),
-because py4j then runs a callback on the same thread. Without pinning, and on threads that a user
-has started inside foreachBatch, the batch's session identifies the run, since Spark makes a session
-for each run.
+A run is found by the checkpoint of a source that it opens, or by a batch that it has planned: by
+the query's id in the local properties of the query's thread, which Python can read if its threads
+are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default). Otherwise, and on threads that a user
+has started inside foreachBatch, by the batch's session, since Spark makes one for each run.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,10 +19,9 @@ from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, each, option
-from lockgate_spark.jvm.offsets import SourceOffsets, metadata
+from lockgate_spark.jvm.offsets import SourceOffsets, watermark_in
 from lockgate_spark.jvm.watermarks import query_watermarks
 from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
-from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
 from lockgate_spark.report.findings import StateOperator
@@ -52,31 +47,26 @@ _EXECUTIONS = {
         " asyncProgressTrackingEnabled, or align()"
     ),
     "SequentialUnionExecution": (
-        "followedBy() has one source read to its end before the next one begins, and a plan is made for all "
-        "sources together: it does not"
-        " know whose turn it is. Align the union instead, align(history.union(live)), which reads what is older "
-        "first; or leave align() out"
+        "followedBy() has one source read to its end before the next one begins, and a plan is made for all sources "
+        "together: it does not know whose turn it is. Align the union instead, align(history.union(live)), which "
+        "reads what is older first; or leave align() out"
     ),
 }
 _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leave align() out"
+NO_RUN = "this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch"
 
 
 @dataclass(frozen=True)
-class QueryRun:
+class QueryRun(SourceOffsets):
     """One run of one query. The protocols `planning.run.Run` and `report.run_report.ReportedRun`
     document the members that have no docstring here.
     """
 
-    execution: Any
-    jvm: Any
-
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
         """Return the run that opens the source with this `checkpoint`. `spark` may be any session
-        of the application.
-
-        Raises `UnsupportedQuery` if no run has this checkpoint, or if Spark executes the run in a
-        way that cannot be aligned.
+        of the application. Raises `UnsupportedQuery` if no run has this checkpoint, or if the run
+        cannot be aligned.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -90,26 +80,21 @@ class QueryRun:
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run of `batch`, which is the argument of a foreachBatch function. Raises
-        `UnsupportedQuery` if no running query has made it.
+        """Return the run of a foreachBatch function's `batch`. Raises `UnsupportedQuery` if no
+        running query has made it.
         """
         session = batch.sparkSession
         query_id = query_id_of(batch)
         active = session._jsparkSession.sharedState().activeStreamingQueries()
         execution = active.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
         if execution is None:
-            raise UnsupportedQuery(
-                "this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch"
-            )
+            raise UnsupportedQuery(NO_RUN)
         return cls(execution, session._jvm)
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run of the batch that the logical plan `plan` reads; None if the plan reads no
-        batch of a running query.
-
-        Spark Connect needs this method, because a client sees the batch in another session than the
-        run's.
+        """Return the run of the batch that the logical plan `plan` reads; None if there is none. A
+        Connect client sees the batch in another session than the run's.
         """
         for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":
@@ -149,15 +134,10 @@ class QueryRun:
         return bool(self.execution.isActive())
 
     def check_active(self) -> None:
-        """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread.
-
-        An interrupt of this thread shows the stop, too, but only if Python's threads are pinned to
-        the JVM's.
-        """
         if not self.is_active():
             raise Stopped()
         try:
-            # py4j runs a callback on Spark's thread, which stop() interrupts
+            # with pinned threads, py4j runs a callback on Spark's thread, which stop() interrupts
             self.jvm.java.lang.Thread.sleep(1)
         except Py4JJavaError as error:
             if error.java_exception.getClass().getName() != "java.lang.InterruptedException":
@@ -173,32 +153,20 @@ class QueryRun:
         except (Py4JJavaError, PySparkException):
             return True  # it has ended with an error
 
-    def logged_offsets(self, source: int) -> Offsets | None:
-        logged = self._sources.logged(source)
-        return None if logged is None else parse(logged.json())
-
-    def start_offsets(self, source: int) -> Offsets | None:
-        started = self._sources.started(source)
-        return None if started is None else parse(started.json())
-
     def memory(self, name: str = "") -> CheckpointMemory:
         return CheckpointMemory(self.execution, self.jvm, name)
 
     def logged_watermark(self) -> int | None:
-        entry = option(self.execution.offsetLog().getLatest())
-        batch = None if entry is None else metadata(entry._2())
-        return None if batch is None else int(batch.batchWatermarkMs()) or None
+        latest = option(self.execution.offsetLog().getLatest())
+        return watermark_in(None if latest is None else latest._2()) or None
 
     def late_below_in(self, batch: int) -> int:
-        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if the offset
-        log does not have this watermark.
-
-        This is the watermark that Spark has logged with the previous batch. If the query's conf
-        forbids several stateful operators in a plan, it is the watermark logged with `batch`.
+        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if it is not
+        logged. Spark logs it with the previous batch, or with `batch` if the query's conf forbids
+        several stateful operators.
         """
-        entry = option(self.execution.offsetLog().get(batch if self._conf(_SEVERAL) == "false" else batch - 1))
-        found = None if entry is None else metadata(entry)
-        return 0 if found is None else int(found.batchWatermarkMs())
+        logged_with = batch if self._conf(_SEVERAL) == "false" else batch - 1
+        return watermark_in(option(self.execution.offsetLog().get(logged_with)))
 
     def last_committed(self) -> int | None:
         """Return the number of the last batch that Spark has committed; None before the first."""
@@ -206,45 +174,29 @@ class QueryRun:
         return None if done is None else int(done)
 
     def repeats(self) -> bool:
-        """Return whether the last batch in the offset log is not committed, so that Spark runs it
-        again.
-        """
+        """Return whether the last batch in the offset log is not committed, and so runs again."""
         return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
 
-    def offsets_in(self, source: int, batch: int) -> Offsets | None:
-        """Return the offsets at which `batch` ends for `source`; None if the offset log does not
-        have them.
-        """
-        entry = option(self.execution.offsetLog().get(batch))
-        end = None if entry is None else self._sources.end_in(entry, source)
-        return None if end is None else parse(end.json())
-
     def index_of(self, stream: Any) -> int | None:
-        """Return the index of the source that `stream`, a stream in the plan, reads; None if the
-        source is not aligned.
+        """Return the index of the source that a `stream` in the plan reads; None if the source is
+        not aligned.
         """
         aligned = self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass())
-        return self._sources.index(stream) if aligned else None
+        return self.source_of(stream) if aligned else None
 
     def watermarks(self) -> list[QueryWatermark]:
         return self._watermarks
 
     @cached_property
-    def _sources(self) -> SourceOffsets:
-        return SourceOffsets(self.execution, self.jvm)
-
-    @cached_property
     def _watermarks(self) -> list[QueryWatermark]:
-        return query_watermarks(self.execution.logicalPlan(), self.jvm, self._sources.index)
+        return query_watermarks(self.execution.logicalPlan(), self.jvm, self.source_of)
 
     @cached_property
     def _dropped_count(self) -> Any:
         return new_java(self.jvm, self.execution.logicalPlan(), "lockgate_spark.jvm", "DroppedCount")
 
     def last_batch(self) -> int | None:
-        """Return the number of the run's last batch, whether it is done or not; None before the
-        first one.
-        """
+        """Return the number of the run's last batch, done or not; None before the first one."""
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
@@ -270,9 +222,7 @@ class QueryRun:
         return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
 
     def _conf(self, key: str) -> str:
-        """Return the value of `key` in the query's own session. Spark may have restored it from the
-        checkpoint.
-        """
+        """Return the value of `key` in the query's session, which may be from the checkpoint."""
         return str(session_of(self.execution).conf().get(key))
 
     def _refuse_modes(self) -> None:
@@ -285,11 +235,9 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator of Spark's query progress. The operator is `repeated` if tasks may
-    have computed a partition more than once, since Spark then counts dropped rows more than once.
-
-    A partition that is computed once opens one state store, or `join_stores` in a join. So the
-    operator is `repeated` if more stores were opened, or if Spark reports no number of stores.
+    """Return a stateful operator of Spark's query progress. It is `repeated` if tasks may have
+    computed a partition more than once, since Spark then counts dropped rows more than once: if
+    more state stores were opened than one a partition (`join_stores` in a join), or none reported.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
@@ -298,9 +246,7 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Return Spark's id of the query that has passed `batch` to its foreachBatch function. Return
-    None if `batch` does not come from a running query.
-    """
+    """Return Spark's id of the running query that has made `batch`; None if there is none."""
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:
@@ -310,38 +256,12 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """Return the `StreamExecution` of the query that runs in this session; None if there is none.
-    Spark makes a session for each run.
-    """
+    """Return the `StreamExecution` that runs in this session, which Spark makes for each run."""
     return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """Return the first `StreamExecution` of a running query of the application for which `fits` is
-    true; None if there is none.
-    """
+    """Return the first running `StreamExecution` that `fits`; None if there is none."""
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)
-
-
-def parse(offsets: str) -> Offsets:
-    """Return the offsets by split name from Spark's JSON of Kafka offsets, such as `{"topic": {"0":
-    5}}`.
-    """
-    return {
-        f"{topic}-{partition}": offset
-        for topic, of_topic in json.loads(offsets).items()
-        for partition, offset in of_topic.items()
-    }
-
-
-def render(offsets: Offsets) -> str:
-    """Return offsets by split name as Spark's JSON of Kafka offsets. It is the inverse of
-    `parse`.
-    """
-    by_topic: dict[str, dict[str, int]] = {}
-    for split, offset in offsets.items():
-        topic, _, partition = split.rpartition("-")
-        by_topic.setdefault(topic, {})[partition] = offset
-    return json.dumps(by_topic)

@@ -1,14 +1,21 @@
-"""Finds the Kafka sources in a streaming DataFrame's plan, and replaces each by an aligned
-table.
+"""`align` for a classic session, which does not use Spark Connect: finds the Kafka sources in a
+streaming DataFrame's plan, and replaces each by an aligned table.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from py4j.clientserver import ClientServer
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame
 
+from lockgate_spark.conf import configured, refuse_options
+from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name, each
+from lockgate_spark.jvm.opening import PlannedSource, check_before, check_session
+from lockgate_spark.jvm.stream import Table
+from lockgate_spark.spark_lines import settings_of
 
 Decorate = Callable[[Any, Any], Any]
 """Makes an aligned table, as a Java object, from Spark's table and the stream's options."""
@@ -16,16 +23,45 @@ Decorate = Callable[[Any, Any], Any]
 Bare = Callable[[Any], Any]
 
 
-def with_tables(df: DataFrame, gateway: Any, decorate: Decorate) -> DataFrame:
-    """Return `df` with an aligned table in place of each Kafka source's table.
-
-    Raises `UnsupportedQuery` if `df` has a stream that is not read from Kafka, or that is aligned
-    already.
+def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
+    """Return aligned copies of the streaming DataFrames `dfs` of a classic session. This function
+    implements the public `align_all`, and raises the same errors.
     """
-    plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate)
-    # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
-    plan.setAnalyzed()
-    return DataFrame(df._jdf.ofRows(df.sparkSession._jsparkSession, plan), df.sparkSession)
+    for df in dfs:
+        check_streaming(df.isStreaming)
+        check_session(df.sparkSession)
+        if not isinstance(df.sparkSession.sparkContext._gateway, ClientServer):
+            raise UnsupportedQuery(
+                "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers only on Spark's own thread, and Python "
+                "reaches that only with pinned threads. Leave the variable out, for true is the default, or leave "
+                "align() out"
+            )
+    spark = dfs[0].sparkSession
+    gateway: Any = spark.sparkContext._gateway
+    settled = configured(alignment, settings_of(spark))
+    check_before(spark, settled)
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+
+    def aligned(table: Any, options: Any) -> Any:
+        refuse_options(dict(options))
+        planned = PlannedSource.of(spark, table, settled)
+        return Table(table, gateway, planned.open, planned.event_time).java_proxy
+
+    found = []
+    for df in dfs:
+        plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, aligned)
+        # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
+        plan.setAnalyzed()
+        found.append(DataFrame(df._jdf.ofRows(df.sparkSession._jsparkSession, plan), df.sparkSession))
+    return found
+
+
+def check_streaming(is_streaming: bool) -> None:
+    """Raise `UnsupportedQuery` for a DataFrame that is not a streaming one."""
+    if not is_streaming:
+        raise UnsupportedQuery(
+            "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
+        )
 
 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Bare = lambda table: table) -> Any:
@@ -33,8 +69,8 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Bare = lambda t
 
     `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
     as they are. The plan may be hundreds of nodes deep, so the JVM traverses it and not Python:
-    once to find the leaves, and once to replace them. Raises `UnsupportedQuery` as `with_tables`
-    does.
+    once to find the leaves, and once to replace them. Raises `UnsupportedQuery` if the plan has a
+    stream that is not read from Kafka, or that is aligned already.
     """
     jvm = gateway.jvm
     done = jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source

@@ -1,7 +1,5 @@
-"""A query's gauges in Spark's metrics system, for any sink that is configured there.
-
-As with Spark's own gauges of a streaming query, `spark.sql.streaming.metricsEnabled` switches them
-on.
+"""A query's gauges in Spark's metrics system, for any sink that is configured there. The conf that
+switches on Spark's own gauges of a query switches them on, too.
 """
 
 import logging
@@ -21,13 +19,9 @@ def metrics_system(jvm: Any) -> Any:
     """Return Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
     # Method handles, since py4j resolves all methods of a class before it calls one. Some methods
     # of SparkEnv name classes that are not in PySpark 4.3.
-    load, handles, typed = (
-        jvm.java.lang.Class.forName,
-        jvm.java.lang.invoke.MethodHandles,
-        jvm.java.lang.invoke.MethodType.methodType,
-    )
+    load, handles = jvm.java.lang.Class.forName, jvm.java.lang.invoke.MethodHandles
+    typed, lookup = jvm.java.lang.invoke.MethodType.methodType, handles.publicLookup()
     env, system = load("org.apache.spark.SparkEnv"), load("org.apache.spark.metrics.MetricsSystem")
-    lookup = handles.publicLookup()
     get, of_env = lookup.findStatic(env, "get", typed(env)), lookup.findVirtual(env, "metricsSystem", typed(system))
     return handles.filterReturnValue(get, of_env).invokeWithArguments(jvm.java.util.ArrayList())
 
@@ -50,7 +44,11 @@ class SparkGauges:
         try:
             self._source.show("\n".join(f"{name}\t{'' if value is None else value}" for name, value in values.items()))
         except Exception as error:
-            self._warn(error)
+            # in a run that is not active, `query.stop()` has interrupted the calls into the JVM
+            if not self._refused and self._run.is_active():
+                self._refused = True
+                said = "Spark's metrics system rejected lockgate's gauges, and the query continues without them: %s"
+                log.warning(said, error)
 
     def close(self) -> None:
         try:
@@ -58,18 +56,10 @@ class SparkGauges:
         except Exception as error:
             log.debug("updating lockgate's gauges failed: %s", error)
 
-    def _warn(self, error: Exception) -> None:
-        # in a run that is not active, `query.stop()` has interrupted the calls into the JVM
-        if not self._refused and self._run.is_active():
-            self._refused = True
-            log.warning(
-                "Spark's metrics system rejected lockgate's gauges, and the query continues without them: %s", error
-            )
-
 
 def gauges_of(run: QueryRun) -> Gauges | None:
-    """Register the gauges of a run in Spark's metrics system, and return them. Return None if they
-    are switched off, or if the metrics system cannot be reached.
+    """Register the gauges of a run in Spark's metrics system, and return them; None if they are
+    switched off, or if the metrics system cannot be reached.
     """
     try:
         if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":

@@ -38,24 +38,21 @@ class JavaCallback:
             result = getattr(self, method)(*self._arguments(given))
         except Exception as error:
             return self._told(method, error)
-        return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
+        result = result.java_proxy if isinstance(result, SparkProxy) else result
+        # py4j drops Java's reference as soon as Python drops its own, perhaps before Java uses it
+        self._lent.append(result)
+        return result
 
     def is_stopped(self) -> bool:
-        """Return whether the query was stopped, so that errors are assumed to come from the stop.
-        The result is False unless a subclass overrides this method.
-        """
+        """Return whether the query was stopped; errors are then assumed to come from the stop."""
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """Return the error that explains `error` best to the user: `error` itself, unless a
-        subclass overrides this method.
-        """
+        """Return the error that explains `error` best to the user."""
         return error
 
     def because(self, cause: Any) -> None:
-        """Pass the Java error `cause` to the Java half, as the cause of the error that the current
-        call of `apply` returns. Do nothing in a class without a Java half.
-        """
+        """Tell the Java half, if there is one, the `cause` of the error that `apply` returns."""
 
     def _arguments(self, given: Any) -> Iterable[Any]:
         """Return the arguments of a call. `given` is what Java passes: an array."""
@@ -72,14 +69,6 @@ class JavaCallback:
             self.because(cause)
         return sentence(explained)
 
-    def _lend(self, result: Any) -> Any:
-        """Return `result` to Java, and keep a reference to it for a while. py4j drops Java's
-        reference as soon as Python drops its own, so a result that Java has not fetched yet would
-        be null.
-        """
-        self._lent.append(result)
-        return result
-
     def toString(self) -> str:
         return f"the answers to {type(self).__name__}"
 
@@ -91,12 +80,11 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """A proxy for `java`, an object of Spark. The proxy implements the Java interfaces
-    `INTERFACES`. Python answers the methods in `ANSWERS`, and `java` answers all others.
+    """A proxy for `java`, an object of Spark. It implements the Java interfaces `INTERFACES`.
+    Python answers the methods in `ANSWERS`, and `java` answers all others.
 
-    `stand_in` is an existing Java half that passes its calls to this object; if it is None, a new
-    Java half is made. `tasks` is a Java function for the new half, which changes the tasks that
-    Spark has planned for a batch.
+    `stand_in` is an existing Java half; if it is None, a new one is made. `tasks` is a Java
+    function for the new half, which changes the tasks that Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()
@@ -104,20 +92,20 @@ class SparkProxy(JavaCallback):
 
     def __init__(self, java: Any, gateway: Any, stand_in: Any = None, tasks: Any = None) -> None:
         super().__init__()
-        self._java, self._gateway = java, gateway
-        self._stand_in = stand_in or self._new_stand_in(tasks)
-        self.java_proxy = self._stand_in.proxy() if stand_in is None else self
+        self._java, self._gateway, self._stand_in = java, gateway, stand_in
+        self.java_proxy: Any = self
         """The object that Java gets: the Java half's proxy, or this object if `stand_in` exists."""
+        if stand_in is None:
+            parts = gateway.jvm.java.util.ArrayList()
+            for part in (java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES)):
+                parts.add(part)
+            if tasks is not None:
+                parts.add(tasks)
+            self._stand_in = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", parts)
+            self.java_proxy = self._stand_in.proxy()
 
     def because(self, cause: Any) -> None:
         self._stand_in.because(cause)
 
     def _arguments(self, given: Any) -> Iterable[Any]:
         return () if given is None else (given,)
-
-    def _new_stand_in(self, tasks: Any) -> Any:
-        parts = self._gateway.jvm.java.util.ArrayList()
-        given = (self._java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES))
-        for part in given if tasks is None else (*given, tasks):
-            parts.add(part)
-        return new_java(self._gateway.jvm, self._java, "lockgate_spark.jvm", "StandIn", parts)

@@ -1,9 +1,8 @@
 """Proxies for Spark's own Kafka source, with which Python decides where each batch ends.
 
-Every class here answers a few methods in place of an object of Spark (`stand_in`). Only
-`Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch evenly among
-the cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so
-a query can change from plain Spark to aligned and back.
+Only `Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch evenly
+among the cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's
+own, so a query can change from plain Spark to aligned and back.
 """
 
 import logging
@@ -20,15 +19,15 @@ from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected, sentence
 from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.names import class_name
+from lockgate_spark.jvm.offsets import parse, parsed, render
 from lockgate_spark.jvm.opening import SparkAlignedRun
-from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.sample import Sampled
+from lockgate_spark.logs.unread import Sampled
 from lockgate_spark.planning.steps import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
@@ -54,9 +53,7 @@ class _Opening(SparkProxy):
 
 
 class Table(_Opening):
-    """A proxy for Spark's Kafka table. `opens` is an `OpenRun`, and the source's event time. The
-    table is read through a `ScanBuilder`.
-    """
+    """A proxy for Spark's Kafka table. `opens` is an `OpenRun`, and the source's event time."""
 
     ANSWERS = ("newScanBuilder",)
     INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
@@ -66,7 +63,7 @@ class Table(_Opening):
 
 
 class ScanBuilder(_Opening):
-    """A proxy for Spark's scan builder. It builds a `Scan`."""
+    """A proxy for Spark's scan builder."""
 
     ANSWERS = ("build",)
     INTERFACES = (_CONNECTOR + "read.ScanBuilder",)
@@ -101,8 +98,8 @@ class Scan(_Opening):
 
 
 class Stream(SparkProxy):
-    """A proxy for the stream of one source in one run of a query. It implements
-    `logs.unread.Source`, the protocol through which plans read a source.
+    """A proxy for the stream of one source in one run of a query, and the plans' view of it
+    (`logs.unread.Source`).
     """
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
@@ -127,10 +124,10 @@ class Stream(SparkProxy):
         self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         self._limit = java.getDefaultReadLimit()  # that of all batches
-        kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
+        kafka = self._kafka("KafkaLog")
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
-        self._watch = Watch(lambda: new_kafka_log(gateway, java, _driver_params(gateway, java), "KafkaWatch"))
-        self.budget, self._least = _most_rows(self._limit), _least_rows(self._limit)
+        self._watch = Watch(lambda: self._kafka("KafkaWatch"))
+        self.budget, self._least = limits_of(self._limit)
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
 
@@ -151,7 +148,7 @@ class Stream(SparkProxy):
     def _decide(self, start: str) -> Any:
         if self._aligned.alignment.mode == "observe":
             native = self._java.latestOffset(self._java.deserializeOffset(start), self._limit)
-            self._aligned.observe(self._index, parse(start), self.budget, _offsets(native))
+            self._aligned.observe(self._index, parse(start), self.budget, parsed(native) or {})
             return native
         end = self._aligned.latest_offset(self._index, parse(start), self.budget, self._least)
         # Without an end no topic matches: for None Spark waits, and runs no batch.
@@ -173,8 +170,7 @@ class Stream(SparkProxy):
 
     def _keep_late_rows(self, step: Callable[[KeptRows], None]) -> None:
         """Call `step` with the table of late rows, if there is one. In observe mode, errors are
-        only logged, because the query must run as without lockgate. `UnsupportedQuery`,
-        `ConfigurationError` and errors of a query that was stopped are raised in both modes.
+        only logged, except for those that refuse the query, and those of a stopped query.
         """
         if self._aligned.table is None:
             return
@@ -219,9 +215,11 @@ class Stream(SparkProxy):
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
         assert self.event_time is not None
         lines = ("\t".join((*split.rpartition("-")[::2], *map(str, each))) for split, each in ranges.items())
-        kafka = new_kafka_log(self._gateway, self._java, _driver_params(self._gateway, self._java), "KafkaSample")
-        found = kafka.look("\n".join(lines), self.event_time.projection(), self.event_time.headers, _SAMPLE_MS)
-        return Sampled.of(str(found))
+        found = self._kafka("KafkaSample").look(
+            "\n".join(lines), self.event_time.projection(), self.event_time.headers, _SAMPLE_MS
+        )
+        looked, valued, timed, value = str(found).split("\t", 3)
+        return Sampled(int(looked), int(valued), int(timed), value)
 
     def ends(self, start: Offsets) -> Offsets:
         if self._fixed_ends is not None:
@@ -229,15 +227,23 @@ class Stream(SparkProxy):
         self.log.requests.made += 1
         # The ends come from Spark's object: it finds new partitions, fixes the ends under
         # AvailableNow, and needs them for its own metrics.
-        ends = _offsets(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available))
+        ends = parsed(self._java.latestOffset(self._java.deserializeOffset(render(start)), self._all_available)) or {}
         self._fixed_ends = None if self.fixed_at is None else ends
         return ends
 
+    def _kafka(self, kind: str) -> Any:
+        """Return a new object of the Java class `kind`, with the settings of Kafka's client that
+        Spark's driver uses: all `kafka.*` options, security settings and tokens.
+        """
+        spark = self._gateway.jvm.org.apache.spark
+        params = spark.api.python.PythonUtils.toScalaMap(self._java.kafkaOffsetReader().driverKafkaParams())
+        updater = spark.kafka010.KafkaConfigUpdater("source", params)
+        return new_kafka_log(self._gateway, self._java, updater.setAuthenticationConfigIfNeeded().build(), kind)
+
 
 def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlignedRun, int], Stream]) -> Stream:
-    """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
-    with the run and the source's index. If an error occurs, the run is ended and the error is
-    raised: `ConfigurationError`, for example, if two sources have the same index.
+    """Make the stream of a source by `make`, add it to the run `aligned`, and return it. An error
+    ends the run, such as `ConfigurationError` if two sources have the same index.
     """
     try:
         index = source_index(checkpoint)
@@ -249,78 +255,43 @@ def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlign
             )
         stream = make(aligned, index)
         aligned.add(index, stream)
-        if index >= NAMED and aligned.membership is not None:
-            log.info(
-                'group %s: source "%s" is reader %s/%d',
-                aligned.membership.group,
-                name,
-                aligned.membership.source,
-                index,
-            )
+        if index >= NAMED and (member := aligned.membership) is not None:
+            log.info('group %s: source "%s" is reader %s/%d', member.group, name, member.source, index)
         return stream
     except Exception:
         aligned.end()
         raise
 
 
-def _offsets(java: Any) -> Offsets:
-    """Return Spark's offset object as offsets by split. They are empty for None, which Spark's
-    source returns if no topic matches its pattern.
-    """
-    return {} if java is None else parse(java.json())
+def limits_of(limit: Any) -> tuple[int | None, Least | None]:
+    """Return the maximum number of offsets that a `ReadLimit` allows in a batch, and the number
+    that it waits for with its longest wait (ms); None for each that it does not limit.
 
-
-def _most_rows(limit: Any) -> int | None:
-    """Return the maximum number of offsets that a `ReadLimit` allows in a batch; None for no limit.
     Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if the limit is
-    anything other than a number of offsets.
+    anything other than numbers of offsets.
     """
-    name = class_name(limit)
-    if name == "ReadMaxRows":
-        rows = int(limit.maxRows())
-        if rows < 1:
-            raise ConfigurationError(f"maxOffsetsPerTrigger={rows}: must be at least 1, or be left out")
-        return rows
-    if name == "CompositeReadLimit":
-        most = [_most_rows(part) for part in limit.getReadLimits()]
-        return min((rows for rows in most if rows is not None), default=None)
-    if name not in ("ReadAllAvailable", "ReadMinRows"):
-        raise UnsupportedQuery(
-            f"the source's batches are limited by {name}, which is no number of offsets: set "
-            "maxOffsetsPerTrigger instead"
-        )
-    return None  # no upper bound: all that is available, or at least so many
-
-
-def _least_rows(limit: Any) -> Least | None:
-    """Return the number of offsets that a `ReadLimit` waits for, and the longest wait (ms); None if
-    the limit has no such number.
-    """
-    name = class_name(limit)
-    if name == "ReadMinRows":
-        return Least(int(limit.minRows()), int(limit.maxTriggerDelayMs()))
-    if name == "CompositeReadLimit":
-        return next((least for part in limit.getReadLimits() if (least := _least_rows(part)) is not None), None)
-    return None
+    most: int | None = None
+    least: Least | None = None
+    for part in limit.getReadLimits() if class_name(limit) == "CompositeReadLimit" else [limit]:
+        name = class_name(part)
+        if name == "ReadMaxRows":
+            most = int(part.maxRows())
+            if most < 1:
+                raise ConfigurationError(f"maxOffsetsPerTrigger={most}: must be at least 1, or be left out")
+        elif name == "ReadMinRows":
+            least = Least(int(part.minRows()), int(part.maxTriggerDelayMs()))
+        elif name != "ReadAllAvailable":
+            raise UnsupportedQuery(
+                f"the source's batches are limited by {name}, which is no number of offsets: set "
+                "maxOffsetsPerTrigger instead"
+            )
+    return most, least
 
 
 def _divided_ranges(gateway: Any, stream: Any) -> Any:
-    """Return a Java object that divides a batch among the cores; None if it cannot be compiled with
-    this Spark.
-    """
+    """Return a Java object that divides a batch among the cores; None if it does not compile."""
     try:
         return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
     except Py4JJavaError as error:
         log.debug("batches are not divided among the cores: %s", error)
         return None
-
-
-def _driver_params(gateway: Any, stream: Any) -> Any:
-    """Return the settings of Kafka's client that Spark's driver uses for a source, as a Java map.
-    They contain all `kafka.*` options, security settings and tokens.
-    """
-    params = gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(
-        stream.kafkaOffsetReader().driverKafkaParams()
-    )
-    updater = gateway.jvm.org.apache.spark.kafka010.KafkaConfigUpdater("source", params)
-    return updater.setAuthenticationConfigIfNeeded().build()

@@ -25,16 +25,15 @@ IndexOf = Callable[[Any], int]
 def query_watermarks(plan: Any, jvm: Any, index_of: IndexOf) -> list[QueryWatermark]:
     """Return all watermarks in the logical plan of a running query."""
     columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
-    return [_watermark(node, columns, jvm, index_of) for node in columns.watermarks()]
-
-
-def _watermark(node: Any, columns: Any, jvm: Any, index_of: IndexOf) -> QueryWatermark:
-    delay = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs(node.delay())
-    origins = tuple(
-        _origin(row[0], [_column(column[0], column[1], jvm, index_of) for column in row[1]])
-        for row in columns.origins(node)
-    )
-    return QueryWatermark(str(node.eventTime().name()), int(delay), origins)
+    delay_ms = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs
+    found = []
+    for node in columns.watermarks():
+        origins = tuple(
+            _origin(row[0], [_column(column[0], column[1], jvm, index_of) for column in row[1]])
+            for row in columns.origins(node)
+        )
+        found.append(QueryWatermark(str(node.eventTime().name()), int(delay_ms(node.delay())), origins))
+    return found
 
 
 NAMED = 2**32
@@ -42,11 +41,9 @@ NAMED = 2**32
 
 
 def source_index(checkpoint: str) -> int:
-    """Return the index of a source from the path of its checkpoint. The path is
-    `<checkpoint>/sources/<index>`, or `…/<name>` for a source with a name.
-
-    A name gives the same index in each run, no matter which other sources the query has. In a
-    group, the index identifies the reader.
+    """Return the index of a source from the path of its checkpoint, `<checkpoint>/sources/<index>`,
+    or `…/<name>` for a source with a name. A name gives the same index in each run, which
+    identifies the reader in a group.
     """
     name = checkpoint.rstrip("/").rpartition("/")[2]
     number = int(name) if name.isdecimal() else NAMED
@@ -54,9 +51,7 @@ def source_index(checkpoint: str) -> int:
 
 
 def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
-    """Return the origin of the column `name` of `leaf`, a leaf of the plan. `leaf` is None if the
-    column could not be traced to its source.
-    """
+    """Return the origin of the column `name` of a `leaf` of the plan; None if it is not known."""
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
     if not class_name(leaf).startswith("StreamingDataSourceV2"):
@@ -74,17 +69,13 @@ def _reader(leaf: Any, stream: Any) -> str | None:
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
     options = options_of(leaf)
-    named = next(
-        (f'.option("{key}", {json.dumps(str(value))})' for key in _NAMED_BY if (value := options.get(key)) is not None),
-        "",
-    )
+    given = ((key, value) for key in _NAMED_BY if (value := options.get(key)) is not None)
+    named = next((f'.option("{key}", {json.dumps(str(value))})' for key, value in given), "")
     return f'spark.readStream.format("kafka"){named}….load()'
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """Return the origin of the SQL `expression`, from the origins of all its columns. If
-    `expression` is None, return the origin of the first column.
-    """
+    """Return the origin of the SQL `expression`, or of the first column if it is None."""
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}

@@ -5,16 +5,27 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lockgate.plan.model import Backlog, Head, Plan
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.sample import Sampled
 
 Key = tuple[int, str]
 """A split of a query: the index of its source, and its name."""
+
+
+class Sampled(NamedTuple):
+    """A summary of some records: how many were inspected (`looked`), how many of these have a value
+    (`valued`) and an event time (`timed`), and the last value as text: empty without one, and "?"
+    if it is not UTF-8.
+    """
+
+    looked: int
+    valued: int
+    timed: int
+    value: str
 
 
 class Source(Protocol):
@@ -38,14 +49,10 @@ class Source(Protocol):
         """Return the offsets at which the source starts without a checkpoint."""
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        """Wait for a record at or beyond `ends`, for at most `seconds`. Return whether one has
-        come.
-        """
+        """Wait at most `seconds` for a record at or beyond `ends`. Return whether one has come."""
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
-        """Return a summary of the records in `ranges`, which has a range of offsets for each
-        split.
-        """
+        """Return a summary of the records in `ranges` of offsets, one for each split."""
 
     def ends(self, start: Offsets) -> Offsets:
         """Return the end of each split. Splits that are missing from `start` are new. Under
@@ -55,24 +62,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """The positions and ends of all sources' splits. Requests go to each source's
-    `KafkaSplitLog`.
+    """The positions and ends of all sources' splits. Requests go to each source's `KafkaSplitLog`.
+    The `live_ends` are those of sources whose ends hide something, where they were requested.
     """
 
     sources: Mapping[int, Source]
     positions: Mapping[int, Offsets]
     ends: Mapping[int, Offsets]
-    live_ends: Mapping[int, Offsets] = field(
-        default_factory=dict
-    )  # of sources whose ends hide something, where they were asked
+    live_ends: Mapping[int, Offsets] = field(default_factory=dict)
 
     @classmethod
     def ask(
         cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
     ) -> "Unread":
-        """Ask every source for its ends, and return them with the positions. `starts` has the
-        positions, and `now` is the wall clock (ms) before the requests. Plans consider only event
-        times in the range `credible`.
+        """Ask every source for its ends, and return them with the positions, which are `starts`.
+        `now` is the wall clock (ms) before the requests.
 
         Splits that were deleted are left out. A position beyond the end of its split is set back to
         that end, because Spark decides whether this is an error (`failOnDataLoss`).
@@ -83,9 +87,8 @@ class Unread:
             source.log.begin_plan(credible)
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
             hides = source.log.requests.reads_committed or (source.fixed_at is not None and source.log.asks_before_ends)
-            if (
-                hides or source.log.asks_before_ends or not source.log.has_splits(start)
-            ):  # of a split that is gone Kafka answers nothing
+            # of a split that is gone Kafka answers nothing
+            if hides or source.log.asks_before_ends or not source.log.has_splits(start):
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
             source.log.set_splits(start)
@@ -94,9 +97,8 @@ class Unread:
             if found.keys() != start.keys():
                 begins = source.log.requests.begins()
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
-            # A split that is gone is left out, and one that ends below its position ends there:
-            # what that means is for Spark to say (failOnDataLoss). If we kept their positions, a
-            # topic created again would pass unnoticed, and its first records with it.
+            # With their old positions, a topic created again would pass unnoticed, and its first
+            # records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
             source.log.note_ends(asked, positions[i], source.fixed_at)
@@ -112,8 +114,8 @@ class Unread:
                 yield (i, split), position, ends[split]
 
     def visible_end(self, i: int, split: str) -> int | None:
-        """Return the offset up to which records of a split of the source `i` can be read, including
-        those after a fixed end; None if the split was deleted.
+        """Return the offset up to which a split of the source `i` can be read, also after a fixed
+        end; None if the split was deleted.
         """
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
         if end is None or source.fixed_at is None or source.log.requests.reads_committed:
@@ -161,9 +163,7 @@ class Unread:
         }
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
-        """Return whether the logs confirm `stops`, the first records found above `target` (ms). If
-        they do not, the plan has to be made again (`KafkaSplitLog.confirm`).
-        """
+        """Return whether the logs confirm `stops`, as `KafkaSplitLog.confirm` says."""
         of_sources: dict[int, dict[str, Head]] = {}
         for (i, split), head in stops.items():
             of_sources.setdefault(i, {})[split] = head
@@ -171,7 +171,7 @@ class Unread:
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
         """Yield the records that lockgate has read in the batch of `plan`, and the known record
-        with the highest event time of each split. This makes no request.
+        with the highest event time of each split, without a request.
         """
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):
