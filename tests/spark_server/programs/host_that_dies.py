@@ -9,7 +9,7 @@ from lockgate_spark.host import answers
 from lockgate_spark.host.__main__ import main
 
 MARKER = Path(os.environ["LOCKGATE_TEST_MARKER"])
-aligned = answers.HostAnswers._aligned
+aligned = answers.HostAnswers.align
 
 
 def asked(self, *given):  # type: ignore[no-untyped-def]
@@ -23,5 +23,5 @@ def asked(self, *given):  # type: ignore[no-untyped-def]
     return aligned(self, *given)
 
 
-answers.HostAnswers._aligned = asked
+answers.HostAnswers.align = asked
 main()

@@ -42,17 +42,13 @@ def ask(df: Any, question: str, **given: object) -> Any:
 
 
 def hinted(df: Any, question: str, **given: object) -> Any:
-    """Return `df` with `question` as a hint. The server's extension replaces the hinted DataFrame
-    by the answer.
-    """
+    """Return `df` with `question` as a hint, which the server's extension replaces by an answer."""
     return df.hint(HINT, question, json.dumps(given))
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """In the `with` block, replace a Spark error that contains the text of one of lockgate's errors
-    by that error. Other errors are not changed.
-    """
+    """Raise lockgate's own error in place of a Spark error that contains its text."""
     try:
         yield
     except PySparkException as error:

@@ -1,7 +1,5 @@
-"""`python -m lockgate_spark.host`, the command with which `HostProcess.java` starts the host.
-
-The host ends with the driver, even if the driver is killed: the driver holds the other end of the
-host's standard input.
+"""`python -m lockgate_spark.host`, the command with which `HostProcess.java` starts the host. The
+driver, even if it is killed, ends the host by closing its standard input.
 """
 
 import logging
@@ -17,8 +15,8 @@ from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Attach to the driver, and answer its calls until it ends. Exit at once if the jar has another
-    version than this package, since the two have no stable protocol.
+    """Answer the driver's calls until it ends. Exit at once if the jar has another version than
+    this package, since the two have no stable protocol.
     """
     here, jar = __version__, os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:
@@ -31,7 +29,7 @@ def main() -> None:
     logging.getLogger("lockgate").setLevel(level)
     logging.captureWarnings(True)
     threading.Thread(target=end_with_the_driver, name="lockgate-host-end", daemon=True).start()
-    driver = Driver.attached()
+    driver = Driver()
     # Ctrl-C in a shell reaches this process too. PySpark would cancel the jobs of all sessions.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     driver.gateway.entry_point.register(HostAnswers(driver))

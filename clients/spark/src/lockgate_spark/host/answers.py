@@ -1,26 +1,36 @@
-"""The host's answers to Spark, by which the host aligns streams and plans the batches of each run.
+"""The host's answers to Spark, by which the host aligns streams and plans the batches of each run,
+and its answers to the questions of a Connect client.
 
 A stream's table in the JVM stores the options and the conf with which it was aligned, and the
 objects that its plan needs. Therefore a new host can continue where another one has ended.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
+from lockgate import __version__
 from lockgate_spark.conf import asked
-from lockgate_spark.config import Alignment
 from lockgate_spark.connect.asking import ANSWER
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.host.driver import Driver
-from lockgate_spark.host.questions import answer_to
 from lockgate_spark.jvm.batch import event_times
 from lockgate_spark.jvm.failures import Selected
-from lockgate_spark.jvm.opening import PlannedSource, check_before, check_session
-from lockgate_spark.jvm.relation import rewritten
+from lockgate_spark.jvm.opening import PlannedSource, SparkAlignedRun, check_before, check_session
+from lockgate_spark.jvm.query import NO_RUN, QueryRun
+from lockgate_spark.jvm.relation import Decorate, check_streaming, rewritten
 from lockgate_spark.jvm.stand_in import JavaCallback
 from lockgate_spark.jvm.stream import Stream, opened
+from lockgate_spark.late_rows import path_of
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
+from lockgate_spark.status import AlignmentStatus, QueryState, status
+from lockgate_spark.telemetry.json_views import to_json
+
+_OF_A_RUN = ("query_id", "run_id", "name", "available_now", "interval_s", "in_group")
 
 
 class HostAnswers(JavaCallback):
@@ -31,35 +41,24 @@ class HostAnswers(JavaCallback):
         self._driver, self._java = driver, driver.gateway.entry_point
 
     def lives(self) -> None:
-        """Return at once, which shows that this process is alive. Java's calls are answered on
-        threads of their own, so a long plan does not delay this answer.
-        """
+        """Return at once, which shows that this process is alive, also during a long plan."""
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return `relation`, the plan of a Kafka source, with an aligned source in its place.
-        Return None if the stream's `options` and the session's `conf` do not ask for alignment.
+        """Return `relation`, the plan of a stream, with aligned Kafka sources; None if the stream's
+        `options` and the session's `conf` do not ask for alignment.
         """
-        return self._aligned(relation, options, conf, session)
+        decorate = self._decorating(options, conf, session)
+        return None if decorate is None else rewritten(relation, self._driver.gateway, decorate, self._bare)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return an aligned table in place of Spark's Kafka table `table`; None if the stream's
-        `options` and the session's `conf` do not ask for alignment. Unlike `align`, this method
-        needs no plan.
-        """
-        alignment = asked(dict(options), dict(conf))
-        if alignment is None:
-            return None
-        spark = self._driver.session(session)
-        check_session(spark)
-        check_before(spark, alignment)
-        PlannedSource.of(spark, table, alignment)  # checks the event time
-        return self._java.table(table, options, conf, session).proxy()
+        """Do the same as `align` for a Kafka table of Spark, without a plan."""
+        decorate = self._decorating(options, conf, session)
+        return None if decorate is None else decorate(table, options)
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint. For
-        the `question` "align", the new plan reads aligned sources. For "times", it reads the event
-        times of the rows, and for any other question, the answer as JSON. `given` has the arguments
-        of the question as JSON.
+        """Return the plan that replaces `plan`, the plan of a DataFrame with a hint. For "align",
+        it reads aligned sources, for "times", the rows' event times, and for any other `question`,
+        the answer as JSON. `given` has the arguments of the question as JSON.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
@@ -73,17 +72,15 @@ class HostAnswers(JavaCallback):
         return rows.queryExecution().analyzed()
 
     def _realigned(self, plan: Any, options: dict[str, str], conf: Any, session: Any) -> Any:
-        if not plan.isStreaming():
-            raise UnsupportedQuery(
-                "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
-            )
+        check_streaming(plan.isStreaming())
         kept = self._driver.gateway.jvm.java.util.TreeMap()  # a Java map outlives this process
         for key, value in options.items():
             kept.put(key, value)
-        aligned = self._aligned(plan, kept, conf, session)
+        aligned = self.align(plan, kept, conf, session)
         return plan if aligned is None else aligned
 
-    def _aligned(self, plan: Any, options: Any, conf: Any, session: Any) -> Any:
+    def _decorating(self, options: Any, conf: Any, session: Any) -> Decorate | None:
+        """Return the function that makes aligned tables; None if there are none to make."""
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
@@ -95,11 +92,11 @@ class HostAnswers(JavaCallback):
             PlannedSource.of(spark, table, alignment)  # checks the event time
             return self._java.table(table, options, conf, session).proxy()
 
-        return rewritten(plan, self._driver.gateway, decorate, self._bare)
+        return decorate
 
     def _bare(self, table: Any) -> Any:
-        """Return Spark's own table if `table` was aligned only because of the session's conf, so
-        that options in the code can align it again. Return any other table as it is.
+        """Return Spark's own table if only the session's conf has aligned `table`, so that options
+        in the code can align it again. Return any other table as it is.
         """
         made = self._java.tableOf(table)
         return table if made is None or not made.options().isEmpty() else made.spark()
@@ -108,26 +105,46 @@ class HostAnswers(JavaCallback):
         self, stand_in: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
     ) -> Stream:
         """Open the stream of one source in a run, and return it. Spark calls `stand_in` in place of
-        its own stream `java`. `table` is the source's aligned table, and `options` are the options
-        of Spark's source.
-
-        `ends_fixed_at` is the time (ms) at which `availableNow` fixed the source's ends, if another
-        host did this. `kept` is a Java map of the run, which outlives this process.
+        its own stream `java`. `table` is the source's aligned table, and `options` are those of
+        Spark's source. `ends_fixed_at` is the time (ms) at which another host has fixed the ends
+        under `availableNow`. `kept` is a Java map of the run, which outlives this process.
         """
-        alignment = _asked(table)
+        alignment = asked(dict(table.options()), dict(table.conf()))
         assert alignment is not None  # else the jar would have no such table
         spark = self._driver.session(table.session())
         source = PlannedSource.of(spark, table.spark(), alignment)
         run = source.open(checkpoint, kept)
         gateway, selected = self._driver.gateway, Selected.by(options)
-        stream = opened(
-            run,
-            checkpoint,
-            lambda run, index: Stream(java, gateway, selected, run, index, source.event_time, stand_in),
-        )
+
+        def make(run: SparkAlignedRun, index: int) -> Stream:
+            return Stream(java, gateway, selected, run, index, source.event_time, stand_in)
+
+        stream = opened(run, checkpoint, make)
         stream.fixed_at = ends_fixed_at
         return stream
 
 
-def _asked(table: Any) -> Alignment | None:
-    return asked(dict(table.options()), dict(table.conf()))
+def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) -> Any:
+    """Return the answer to a Connect client's `question`, as a value for JSON. `given` has the
+    question's arguments, and `plan` is the plan of the DataFrame with the hint.
+    """
+    if question == "hello":
+        return __version__
+    if question == "status":
+        query = spark._jsparkSession.streams().get(given["query_id"])  # only the session's own queries
+        ended = AlignmentStatus(given["query_id"], QueryState.ENDED, "The query has ended.")
+        return to_json(ended if query is None else status(StreamingQuery(query)))
+    if question == "late_rows":
+        return path_of(given["query_id"])
+    if question not in ("query", "view", "slice"):
+        raise UnsupportedQuery(
+            f"the server's lockgate is {__version__}, and has no answer to {question!r}: use the same "
+            "version in the client and on the server"
+        )
+    run = QueryRun.of_plan(spark, plan)
+    if question == "query":
+        if run is None:
+            raise UnsupportedQuery(NO_RUN)
+        return {name: getattr(run, name) for name in _OF_A_RUN}
+    aligned = None if run is None else running.of_query(AlignedRun, run.query_id)
+    return None if aligned is None else to_json(getattr(aligned, question))
