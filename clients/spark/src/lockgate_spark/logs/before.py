@@ -1,10 +1,9 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
 read. Windows that begin at or below that time may have records that the query does not read.
 
-In each split, the last record before the position (the offset at which the query begins) gives that
-time: no earlier record, deleted or not, is above it by more than the out-of-orderness. The thousand
-offsets before the position are inspected as well, in case records are further out of order than the
-user has promised.
+In each split, the last record before the position gives that time: no earlier record, deleted or
+not, is above it by more than the out-of-orderness. The thousand offsets before the position are
+inspected as well, in case records are further out of order than the user has promised.
 """
 
 from collections.abc import Callable
@@ -31,9 +30,8 @@ def highest_before(
     tails = {split: Tail(position) for split, position in positions.items()}
     while open_ := {split: tail for split, tail in tails.items() if not tail.done and tail.blank > begins[split]}:
         asked = {split: max(begins[split], tail.probe()) for split, tail in open_.items()}
-        for split, reading in log.find(
-            log.credible, {split: (at, open_[split].blank) for split, at in asked.items()}
-        ).items():
+        ranges = {split: (at, open_[split].blank) for split, at in asked.items()}
+        for split, reading in log.find(log.credible, ranges).items():
             open_[split].learn(asked[split], reading)
     found = {split: tail.last.event_time for split, tail in tails.items() if tail.last is not None}
     stretches = {split: (max(begins[split], positions[split] - AT_LEAST), positions[split]) for split in found}
@@ -43,9 +41,7 @@ def highest_before(
 
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
-    """Return the first event time above `event_time` (ms) in each stretch of offsets. Splits
-    without one are left out.
-    """
+    """Return the first event time above `event_time` (ms) in each stretch that has one."""
     if not stretches or event_time >= log.credible.latest:
         return {}
     readings = log.find(Credible(event_time + 1, log.credible.latest), stretches)

@@ -1,11 +1,10 @@
 """The search for the offset at which a split's log passes an event time. It reads a few records,
 and is used if Kafka's look-ups by time do not help.
 
-The search keeps one record that is known to be at or below the event time, and one that is known to
-be above it. The next offset to read is guessed by linear interpolation between the two, or from the
-rate at which the log grew recently. If a guess does not halve the interval, the next step does. So
-a crossing takes at most 2 · log2(offsets) reads, and one or two in a log whose event times rise
-evenly.
+The next offset to read is guessed by linear interpolation between a record that is known to be at
+or below the event time and one that is known to be above it, or from the rate at which the log grew
+recently. If a guess does not halve the interval, the next step does. So a crossing takes at most
+2 · log2(offsets) reads, and one or two in a log whose event times rise evenly.
 
 Kafka sends some more records along with each one that is requested (a window), and the JVM inspects
 these, too. So a guess only has to be near, and aims half a window too low. Records without a
@@ -63,9 +62,8 @@ class Reading(NamedTuple):
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """Return the first credible record; None if there is none. If records were skipped before
-        it, the result has the offset of the first skipped record, because a batch reads skipped
-        records together with the next credible one.
+        """Return the first credible record, with the offset of the first record skipped before it,
+        because a batch reads these together; None if there is none.
         """
         if self.found is None or self.first_passed is None:
             return self.found
@@ -74,9 +72,8 @@ class Reading(NamedTuple):
 
 @dataclass(slots=True)
 class Crossing:
-    """The search for the first record above `event_time` (ms) in one split.
-
-    All records below the offset `low` are known to be at or below `event_time`.
+    """The search for the first record above `event_time` (ms) in one split. All records below the
+    offset `low` are known to be at or below it.
 
     Attributes:
         end: End of the log.
@@ -133,7 +130,7 @@ class Crossing:
 
     def _ahead_by_pace(self) -> int | None:
         """Return the number of offsets from `low` to the point at which the log passes the event
-        time if it continues to grow at `pace`. Return None if `pace` or `below` is not known.
+        time if it grows at `pace`; None if that or `below` is not known.
         """
         if self.below is None or self.pace is None:
             return None
@@ -162,8 +159,8 @@ class Crossing:
 @dataclass(slots=True)
 class Tail:
     """The search for the last credible record between the offsets `floor` and `blank`. It goes
-    backwards, first by `back` offsets and then by twice as many each time. Once it has found a
-    credible record, it continues by bisection.
+    backwards, first by `back` offsets and then by twice as many each time. From the first credible
+    record that it finds, it continues by bisection.
     """
 
     blank: int  # from here on nothing is credible
@@ -174,8 +171,8 @@ class Tail:
 
     @property
     def done(self) -> bool:
-        """Whether the search is over, with `last` as its result. `last` is None if there is no
-        credible record, or if the search has given up after `FURTHEST_BACK` offsets.
+        """Whether the search is over, with `last` as its result. That is None if no record was
+        found in the last `FURTHEST_BACK` offsets.
         """
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 

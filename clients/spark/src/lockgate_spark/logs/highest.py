@@ -1,17 +1,15 @@
 """The highest event time among the records below the end of each split. The partition watermarks of
 a plan are based on it.
 
-Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
-marker at the end of a transaction, which has the broker's time, to an aborted record, or to a
-record beyond the end. So the result is only a claim, and **only a record that lockgate has read
-counts**. `Highest.learn` also uses the records that Kafka sends along with each read of the log. A
-plan reads its first unread records, and with them it usually sees a live log to its end. Then
-nothing else is requested. Otherwise, these records are read:
+Kafka's look-up of the highest timestamp may return the marker at the end of a transaction, which
+has the broker's time, an aborted record, or a record beyond the end. So its result is only a claim,
+and **only a record that lockgate has read counts**, requested or sent along by Kafka. With its
+first unread records, a plan usually sees a live log to its end. Otherwise, these records are read:
 
 * if the time of a claim is above all event times read so far, the record at its offset, together
   with the records just before the end;
-* if there is no record at that offset, or no claim, the last record below the end (`Tail`). This
-  search is made once for each end.
+* if there is no record at that offset, or no claim, the last record below the end (`Tail`), once
+  for each end.
 
 The result may be too low, by at most the out-of-orderness of the records between the reads. Then
 other partitions wait longer, and nothing is lost. The result is never too high.
@@ -32,9 +30,7 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 
 @dataclass(slots=True)
 class Highest:
-    """The highest event time of one split, as far as it is known. `record` is the record with the
-    highest event time that lockgate has read; None before the first one.
-    """
+    """The `record` of one split with the highest event time that lockgate has read, if any."""
 
     record: Head | None = None
     _named: Head | None = None  # by the last look-up
@@ -46,15 +42,12 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Set the result of the last look-up of the highest timestamp. `head` may lie at or beyond
-        the end, and need not be a record; it is None if the look-up has returned nothing.
-        """
+        """Set the result of the last look-up of the highest timestamp; None if it was empty."""
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:
         """Set the `end` of the log. The result of the last look-up becomes the claim if it lies
-        below `end` and is credible. If the end has moved back, the topic was created again, and its
-        records are forgotten.
+        below `end` and is credible.
         """
         if end < self._looked[1]:  # the topic was created again
             self.record = self._claim = self._false = None
@@ -64,8 +57,8 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Update `record` from `reading`, the result of a read that began at the offset `start`.
-        Drop the claim if the read has confirmed or refuted it.
+        """Update `record` from a read that began at the offset `start`. Drop the claim if the read
+        has confirmed or refuted it.
         """
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
@@ -78,9 +71,8 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Drop the claim if a record with the same or a higher event time is known. Also drop it if
-        its offset lies between `start` and `stop`: all records there were read, so the claim is no
-        record.
+        """Drop the claim if a record with the same or a higher event time is known, or if it lies
+        between `start` and `stop`: all records there were read, so it is no record.
         """
         if self._claim is None:
             return
@@ -96,11 +88,8 @@ class Highest:
         return self.record is None or head.event_time > self.record.event_time
 
     def claim(self, end: int) -> int | None:
-        """Return the offset at which to start the read that checks the claim. Return None if there
-        is no claim to check.
-
-        The read ends at `end`. It may start before the claim, so that it also shows the last
-        records below `end`.
+        """Return the offset at which to start the read up to `end` that checks the claim, perhaps
+        before it, to see the last records below `end`; None if there is no claim.
         """
         if self._claim is None:
             return None
@@ -113,13 +102,11 @@ class Highest:
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """Return the search for the last record below `end`. Return None if this search was made
-        before for the same `end`, or if the last record or the one with the highest event time is
-        known already.
+        """Return the search for the last record below `end`; None if it was made before, or if the
+        last record or the one with the highest event time is known already.
         """
-        if self._tail_of == end or (
-            self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)
-        ):
+        named = self._named if self._is_below(end, credible) else None
+        if self._tail_of == end or (named is not None and not self._is_above(named)):
             return None
         low, high = self._looked
         known = self._last >= low or high - low > FURTHEST_BACK or low == 0
@@ -128,25 +115,21 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Remember that `tail` has searched below `end`, and choose how far below the end the next
-        search begins.
-        """
+        """Remember that `tail` has searched below `end`, and how far the next search goes back."""
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Find the record with the highest event time below the end of each split, and store it in the
-    split's `Highest`. `read` is called only for records that are still unknown.
+    """Find the record with the highest event time below the end of each split, by as few calls of
+    `read` as possible.
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)
-    claims = {
-        split: (at, ends[split]) for split, known in splits.items() if (at := known.claim(ends[split])) is not None
-    }
-    if claims:
-        read(claims)
+    claims = {split: known.claim(ends[split]) for split, known in splits.items()}
+    if ranges := {split: (at, ends[split]) for split, at in claims.items() if at is not None}:
+        read(ranges)
     if left := {split: (at, ends[split]) for split, known in splits.items() if (at := known.claimed()) is not None}:
         read(left)
     tails = {split: tail for split, known in splits.items() if (tail := known.tail(ends[split], credible)) is not None}

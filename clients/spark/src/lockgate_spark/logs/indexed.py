@@ -1,11 +1,9 @@
 """The split logs of a Kafka source whose event time is in the payload.
 
 Kafka cannot look up records by such a time. So each look-up reads a few records of all splits at
-once. The event times that were read are kept in a sparse index of each split (`points`). To find
-the offset at which a log passes an event time, the search (`crossing`) begins between two points of
-the index, and guesses offsets by interpolation or from the rate at which the log grew between the
-last two plans. It ends once it has read the two neighbouring records between which the log passes
-the event time. So no split is read beyond the target of a batch by more than its out-of-orderness.
+once, between two points of the sparse index of each split (`points`), until it has read the two
+neighbouring records between which the log passes the event time (`crossing`). So no split is read
+beyond the target of a batch by more than its out-of-orderness.
 
 **Bound.** After `MOST_READS` reads, a plan stops the search for a higher target
 (`read_budget_spent`). Each event time that it still needs takes at most 2 · log2(unread offsets)
@@ -43,12 +41,8 @@ class IndexedSplitLog(KafkaSplitLog):
         return found | self._cross(crossings)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Return True, because the records in `stops` were found by reading and not by a
-        look-up.
-        """
+        """Return True, because the records in `stops` were found by reading."""
         return True
 
     def _ask_highest(self) -> None:
-        """Do nothing, because Kafka cannot look up the highest event time in payloads. The event
-        time of the last record is used instead, or a higher one that lockgate has read.
-        """
+        """Do nothing: Kafka cannot look up event times in payloads, so only read records count."""

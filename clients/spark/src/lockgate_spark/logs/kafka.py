@@ -2,28 +2,24 @@
 
 Event time is Kafka's record timestamp. One look-up (ListOffsets by time) covers all splits at once.
 For each split, it returns the first record of the whole log with a timestamp at or above a given
-time. If this record lies below the position, it has been read already. Then either the split is
-ahead of the given time, or its log is out of order at this record. The first unread record shows
-which. A look-up never goes beyond a record stamped 2099, so this record hides all records after it.
+time. If this record lies below the position, either the split is ahead of the given time, or its
+log is out of order at this record. The first unread record shows which. A look-up never goes beyond
+a record stamped 2099, so this record hides all records after it.
 
 If a look-up cannot find the first unread record above a time, the split is searched by reading
-single records (`crossing`). Each step of the search is one request for all splits that need it. The
-records read are kept (`points`).
+single records (`crossing`), which are kept (`points`). Each step is one request for all splits.
 
 For a look-up, the marker at the end of a transaction is a record with the broker's time, and an
 aborted record is like any other. In a replay of old records, a marker hides all records after it,
-as a record stamped 2099 does. Therefore lockgate reads the first unread records, and those with the
-highest event times (`highest`). It also reads the records at which a plan would stop (`confirm`),
-and compares the results of look-ups with samples of consecutive records. Once look-ups have
-returned markers that hide older records (`_distrust_look_ups`), a look-up's result is only the
-offset at which reading begins.
+as a record stamped 2099 does. Therefore lockgate reads the first unread records, those with the
+highest event times (`highest`), and those at which a plan would stop (`confirm`), and compares the
+results of look-ups with samples of consecutive records. Once look-ups have returned markers that
+hide older records (`_distrust_look_ups`), reading only begins at their results.
 
 **Bound.** After `MOST_READS` reads of single records, a plan ends its search (`read_budget_spent`)
 and uses a smaller batch if it has one. It may still have to find up to four event times in each
 log: the one that it was searching for, the limit that the query has without its group, the ceiling
 and the target. Each takes at most 2 · log2(unread offsets) reads.
-
-`requests` makes all calls to Kafka, with the source's own `kafka.*` options.
 """
 
 import logging
@@ -44,16 +40,10 @@ from lockgate_spark.logs.requests import EndsAsked, KafkaRequests, Offsets
 log = logging.getLogger("lockgate")
 
 MOST_READS = 64
-SAMPLED = 4
-"""The number of splits that one sample of the out-of-orderness inspects."""
-MOST_CONFIRMED = 64
-"""The maximum number of splits for which a plan reads the record at which it stops, if only a
-look-up has returned that record.
-"""
+SAMPLED = 4  # splits that one sample of the out-of-orderness inspects
+MOST_CONFIRMED = 64  # splits in which a plan reads the stop that only a look-up has returned
 MOST_ANEW = 2  # times that a plan is made again for markers that hide little
-
-# a marker that is later than its records by no more hides nothing worth a read
-_MARKER_LAG_MS = 1_000
+_MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
 
 
 @dataclass
@@ -61,7 +51,7 @@ class KafkaSplitLog:
     """The logs of one source's splits. Not thread-safe: only one thread at a time may plan a query.
 
     `learned` has the findings about each split so far, and `asks_before_ends` says whether
-    `ask_ends` will first ask Kafka for the highest event times. Only this class changes them.
+    `ask_ends` will first ask Kafka for the highest event times.
     """
 
     jvm: InitVar[Any]  # a `KafkaLog.java`
@@ -110,8 +100,8 @@ class KafkaSplitLog:
         return self._reads >= MOST_READS
 
     def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
-        """Ask where the logs end by calling `ends`, and return the answers. All further calls refer
-        to the splits that `ends` returns. `now` is the wall clock (ms) before the call.
+        """Ask where the logs end by calling `ends` at `now` (wall clock in ms), and return the
+        answers. All further calls refer to the splits that `ends` returns.
 
         Two values must not be newer than the ends, so they are requested first: the highest event
         times, if the last plan used them, and the uncommitted ends, if `live`.
@@ -129,20 +119,16 @@ class KafkaSplitLog:
     def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
         """Update two times (ms) of each split from the broker's end offsets: `caught_up_since`, the
         time since which the position has been at the end, and `known_until`, the time up to which
-        all appends to the split are below its end. Also set the end of the log in the split's
-        `highest`.
+        all appends to the split are below its end. Also set the end in the split's `highest`.
 
-        If the source reads only committed records, `asked.ends` exclude open transactions. Under
-        Trigger.AvailableNow, they also exclude records that were appended after the ends were
-        fixed, at the wall-clock time `fixed_at` (ms). `asked.live` include both. `known_until`
-        never falls, and rises as follows:
+        Under Trigger.AvailableNow, the ends were fixed at the wall-clock time `fixed_at` (ms).
+        `known_until` never falls, and rises as follows:
 
-        * If the live end of a split is not above its end, all appends are known, and `known_until`
-          rises to `asked.now`.
-        * If the live end is above the split's end and the source reads only committed records,
-          `known_until` does not change, because an open transaction may have begun at any time.
-        * Otherwise, and also if live ends were not requested, `known_until` rises to `fixed_at`, or
-          to `asked.now` if the ends are not fixed.
+        * to `asked.now` if the live end of a split is not above its end: all appends are known;
+        * not at all if the live end is above it and the source reads only committed records,
+          because an open transaction may have begun at any time;
+        * otherwise, and if live ends were not requested, to `fixed_at`, or to `asked.now` if the
+          ends are not fixed.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -161,8 +147,8 @@ class KafkaSplitLog:
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """Return the highest known event time (ms) among the records below each split's end. It may
-        be too low, but never too high.
+        """Return the highest known event time (ms) below each split's end, which is never too high
+        but may be too low.
         """
         self.asks_before_ends = True
         if not self._highest_is_fresh:
@@ -171,16 +157,14 @@ class KafkaSplitLog:
         return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """Return, for each split, the record with the highest event time that lockgate has read. A
-        split is left out if this record is not below its end. This makes no request.
+        """Return, for each split, the record with the highest event time that lockgate has read, if
+        it is below the split's end. This makes no request.
         """
         met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return the first unread record of each split. Splits in which no credible unread record
-        was found are left out.
-        """
+        """Return the first credible unread record of each split that has one."""
         open_splits = [split for split in self.requests.order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown:
@@ -197,11 +181,8 @@ class KafkaSplitLog:
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return, for each split, the first unread record above `event_time` (ms). Splits without
-        one are left out.
-
-        This also needs the first unread record of each split. These records are requested, unless
-        the last call of `heads` was for the same positions and ends.
+        """Return, for each split that has one, the first unread record above `event_time` (ms).
+        This needs `heads`, which is called unless its last call was for the same arguments.
         """
         if self._heads_asked != (positions, ends):
             self.heads(positions, ends)
@@ -233,12 +214,10 @@ class KafkaSplitLog:
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
         """Read the logs at the `stops`, and return whether the first credible record at each one is
-        above `target` (ms), as a look-up has claimed. A look-up may have returned a marker that
-        hides older records.
+        above `target` (ms), as a look-up has claimed. If not, the look-up has returned a marker
+        that hides older records, and the plan has to be made again.
 
-        Each stop is read once. If there are more than `MOST_CONFIRMED` new stops, only those
-        furthest above `target` are read. The results are kept. If one contradicts its look-up, the
-        plan has to be made again.
+        Each stop is read once: of more than `MOST_CONFIRMED`, those furthest above `target`.
         """
         if self._distrusts_look_ups:
             return True
@@ -264,14 +243,12 @@ class KafkaSplitLog:
         """Return the offset at which a batch has to end in `split` at the latest: `end`, or an
         earlier offset at which a read has given up without finding a credible record.
         """
-        learned = self.learned[split]
-        nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
-        return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
+        head, blank = self.learned[split].head, self.learned[split].blank
+        return end if blank is None or head is None or head[1] is not None else min(end, blank[1])
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Measure the out-of-orderness of some consecutive unread records in `SAMPLED` splits. Each
-        call continues with the next splits. If Kafka fails or does not answer within a second,
-        nothing is measured.
+        """Measure the out-of-orderness of some consecutive unread records in the next `SAMPLED`
+        splits, unless Kafka fails or does not answer within a second.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -283,9 +260,7 @@ class KafkaSplitLog:
             self.learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
-        """Remember `next_heads`, the first record that a plan leaves unread in each split, so that
-        the next plan does not request them.
-        """
+        """Remember the first record that a plan leaves unread in each split, for the next plan."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
             there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
@@ -313,7 +288,7 @@ class KafkaSplitLog:
 
     def _distrust_look_ups(self) -> None:
         """Stop taking the results of look-ups for records. Forget the records found so far, because
-        some of them may be such results.
+        some may be such results.
         """
         self._distrusts_look_ups = True
         log.info(
@@ -341,13 +316,12 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """Return a search that reads records of `split` to find the first one above `event_time`
-        (ms). All records below `low` are known to be at or below `event_time`. `first` is the first
-        unread record.
+        """Return the search for the first record of `split` above `event_time` (ms), which does not
+        lie below `low`. `first` is the first unread record.
         """
-        below, above = self.learned[split].points.around(event_time, end)
-        below = first if below is None or below.offset < first.offset else below
         learned = self.learned[split]
+        below, above = learned.points.around(event_time, end)
+        below = first if below is None or below.offset < first.offset else below
         return Crossing(event_time, max(low, below.offset + 1), end, below, above, learned.points.pace, learned.window)
 
     def _cross(self, crossings: Mapping[str, Crossing]) -> dict[str, Head]:
@@ -361,8 +335,8 @@ class KafkaSplitLog:
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """Return, for each range of offsets, the reading of the first record whose event time is in
-        the range `credible`. The readings are not kept in `learned`.
+        """Return, for each range of offsets, the reading of the first record whose event time is
+        `credible`. It is not kept in `learned`.
         """
         self.requests.set_credible(credible)
         try:
@@ -371,13 +345,12 @@ class KafkaSplitLog:
             self.requests.set_credible(self.credible)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        """Read the first credible record in each range of offsets, and return the readings. Update
-        the findings in `learned`.
-        """
+        """Read the first credible record in each range of offsets, and update `learned`."""
         readings = self.requests.read(ranges, target)
         for split, reading in readings.items():
-            self.learned[split].points.note(reading)
-            self.learned[split].highest.learn(ranges[split][0], reading)
-            if reading.found is not None and 0 < reading.seen < ranges[split][1]:
-                self.learned[split].window = reading.seen - reading.found.offset
+            learned, (start, end) = self.learned[split], ranges[split]
+            learned.points.note(reading)
+            learned.highest.learn(start, reading)
+            if reading.found is not None and 0 < reading.seen < end:
+                learned.window = reading.seen - reading.found.offset
         return readings

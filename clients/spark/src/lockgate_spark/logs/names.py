@@ -1,5 +1,5 @@
-"""Names of splits in messages. If two sources of a query, for example from two clusters, read
-partitions of the same name, the number of the source is added.
+"""Names of splits in messages, with the number of the source if two of a query's sources, for
+example from two clusters, read partitions of the same name.
 """
 
 from collections import Counter
@@ -9,17 +9,13 @@ from lockgate_spark.logs.unread import Key
 
 
 def names(keys: Iterable[Key], among: Iterable[Key]) -> dict[Key, str]:
-    """Return the name of each split. It includes the source if several splits in `among` have the
-    same name.
-    """
+    """Return the name of each split, with its source if several in `among` have the same name."""
     known = Counter(split for _, split in set(among))
     return {key: key[1] if known[key[1]] < 2 else f"{key[1]}{_of(key)}" for key in keys}
 
 
 def named(key: Key, among: Iterable[Key]) -> str:
-    """Return the name of a split for log lines: its topic, its partition, and its source if
-    needed.
-    """
+    """Return the topic and partition of a split for log lines, with its source if needed."""
     topic, _, partition = key[1].rpartition("-")
     source = _of(key) if any(i != key[0] and split == key[1] for i, split in among) else ""
     return f"topic {topic}, partition {partition}{source}"

@@ -60,9 +60,7 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Set the first unread record. Update `disorder` if this record is older than an earlier
-        one, and `pace` if it is later than the previous first unread record.
-        """
+        """Set the first unread record, and update `disorder` and `pace`."""
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
             self._read = max(self._read, MIN if before is None else before.event_time)
@@ -74,10 +72,7 @@ class Points:
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
         """Update `disorder` from a sample of consecutive records, from the offset `start` up to
         `stop`. Their event times fall by at most `disorder`, and lie between `lowest` and `highest`
-        (all in ms).
-
-        If the sample begins after the end of the previous one, a fall from earlier samples to this
-        one counts, too.
+        (all in ms). A fall from earlier samples to this one counts, too, if it begins behind them.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -90,9 +85,7 @@ class Points:
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Return whether the last sample lacks `head`: its offset lies in the sample, but its event
-        time is more than `by_ms` above all sampled records.
-        """
+        """Return whether `head` lies in the last sample, but is more than `by_ms` above it."""
         if self._sampled is None:
             return False
         start, stop, highest = self._sampled
@@ -111,9 +104,7 @@ class Points:
                 self.add(head)
 
     def meet(self, first: Head, records: int = 1) -> None:
-        """Add a stretch of `records` offsets without a credible event time, which begins at
-        `first`.
-        """
+        """Add a stretch of `records` offsets from `first` on without a credible event time."""
         self.first_met = self.first_met or first
         stop = first.offset + records
         for known, count in list(self._met.values()):
@@ -124,16 +115,12 @@ class Points:
         self._met[first.offset] = (first, stop - first.offset)
 
     def met(self, start: int, end: int) -> int:
-        """Return how many records without a credible event time are known from the offset `start`
-        up to `end`.
-        """
+        """Return how many records from `start` up to `end` are known to have no credible time."""
         spans = ((max(start, first.offset), min(end, first.offset + records)) for first, records in self._met.values())
         return sum(max(0, high - low) for low, high in spans)
 
     def seen(self, start: int, end: int) -> list[Head]:
-        """Return the known credible records from the offset `start` up to `end`, in order of
-        offset.
-        """
+        """Return the known credible records from the offset `start` up to `end`, in order."""
         return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
 
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
@@ -141,9 +128,7 @@ class Points:
         it. Both lie below `end`.
         """
         below = None
-        for head in self._seen:
-            if head.offset >= end:
-                break
+        for head in self.seen(0, end):
             if head.event_time > event_time:
                 return below, head
             below = head
@@ -176,9 +161,7 @@ class Learned:
     """
 
     def has_read(self, head: Head) -> bool:
-        """Return whether lockgate has read this record. If only a look-up has returned it, it may
-        be a marker.
-        """
+        """Return whether lockgate has read this record, which otherwise may be a marker."""
         return (
             head.offset in self.named
             or self.head == (head.offset, head)

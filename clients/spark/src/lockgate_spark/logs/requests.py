@@ -1,7 +1,5 @@
 """Requests to Kafka about all splits of one source at once. Each is one call to `KafkaLog.java`.
-
-Numbers travel as packed longs, in the order of the splits. This module packs and unpacks them, and
-counts the requests. It keeps no results.
+Numbers travel as packed longs, in the order of the splits.
 """
 
 import struct
@@ -25,12 +23,9 @@ _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 @dataclass(frozen=True, slots=True)
 class EndsAsked:
-    """The ends of the logs, as Kafka returned them after `now` (wall clock in ms).
-
-    Attributes:
-        ends: The ends that a plan may read up to.
-        live: The ends including open transactions and records appended since AvailableNow fixed the
-            ends. They were requested before `ends`; None if they were not requested.
+    """The `ends` of the logs up to which a plan may read, as Kafka returned them after `now` (wall
+    clock in ms). The `live` ends, requested before, include open transactions and records appended
+    since AvailableNow fixed the ends; None if they were not requested.
     """
 
     now: int
@@ -39,10 +34,8 @@ class EndsAsked:
 
 
 class KafkaRequests:
-    """Requests about the splits in `order`. `made` counts the requests for offsets and records. Not
-    thread-safe.
-
-    Each method that asks Kafka raises the errors of Kafka's client, except `sample`.
+    """Requests about the splits in `order`. `made` counts those for offsets and records. All but
+    `sample` raise the errors of Kafka's client. Not thread-safe.
     """
 
     def __init__(self, jvm: Any) -> None:
@@ -73,20 +66,18 @@ class KafkaRequests:
         return self._offsets(self._jvm.uncommittedEnds())
 
     def sizes(self) -> dict[str, int]:
-        """Return the size of each log in bytes. Logs whose size Kafka does not report are left
-        out.
-        """
+        """Return the size in bytes of each log whose size Kafka reports."""
         return self._offsets(self._jvm.sizes())
 
     def first_at(self, event_time: int) -> dict[str, Head]:
-        """Return the first record of each log at or above `event_time` (ms), as Kafka's look-up
-        finds it. Logs without such a record are left out.
+        """Return the first record of each log at or above `event_time` (ms), if there is one, by
+        Kafka's look-up.
         """
         return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
     def highest(self) -> dict[str, Head] | None:
-        """Return the record with the highest timestamp in each log, by Kafka's look-up. Return None
-        if the brokers do not support this look-up.
+        """Return the record with the highest timestamp in each log, by Kafka's look-up; None if the
+        brokers do not support it.
         """
         packed = self._jvm.highest()
         return self._unpacked(packed) if packed else None
@@ -102,9 +93,9 @@ class KafkaRequests:
         return {split: Reading.of(row) for split, row in rows if split in ranges}
 
     def sample(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
-        """Inspect some records in each range of offsets. Return their out-of-orderness, their
-        lowest and highest event time (all in ms), and the offset after them. A split is left out if
-        Kafka fails or sends no credible record within a second.
+        """Return the out-of-orderness of some records in each range, their lowest and highest event
+        time (all in ms), and the offset after them. A split is left out if Kafka fails or sends no
+        credible record within a second.
         """
         self.made += 1
         packed = self._jvm.sample(self._packed(ranges), _SAMPLE_MS)
@@ -128,11 +119,8 @@ class KafkaRequests:
     def _unpacked(self, packed: bytes) -> dict[str, Head]:
         self.made += 1
         values = iter(struct.unpack(f">{len(packed) // 8}q", packed))
-        return {
-            split: Head(offset, time)
-            for split, offset, time in zip(self.order, values, values, strict=True)
-            if offset >= 0
-        }
+        heads = zip(self.order, map(Head, values, values), strict=True)
+        return {split: head for split, head in heads if head.offset >= 0}
 
     def _offsets(self, packed: bytes) -> Offsets:
         return {split: head.offset for split, head in self._unpacked(packed).items()}

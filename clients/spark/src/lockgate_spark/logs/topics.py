@@ -1,10 +1,8 @@
 """The configuration of a source's topics, as far as a plan depends on it: how long records are
 kept, and whether the broker's or the producer's clock stamps them.
 
-The configuration is requested when a topic is first seen. While a plan needs the retention, it is
-requested again every few minutes, because operators change it while queries run. If Kafka does not
-return the configuration of a topic, lockgate logs one warning, and assumes that the topic keeps
-everything.
+While a plan needs the retention, it is requested every few minutes, because operators change it
+while queries run. A topic whose configuration is not known is assumed to keep everything.
 """
 
 import logging
@@ -38,18 +36,15 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Request the configuration of the topics in `splits` that are not known yet. Log a warning
-        if it cannot be read, or if the broker's clock stamps the records. `now` is the wall clock
-        in ms.
+        """Request the configuration of unknown topics in `splits`, at `now` (wall clock in ms). Log
+        a warning if it cannot be read, or if the broker's clock stamps the records.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:
             self._ask(new, requests, now)
 
     def current(self, requests: KafkaRequests, now: int) -> Mapping[str, TopicConfig]:
-        """Return the configurations by topic, at most five minutes old. `now` is the wall clock in
-        ms.
-        """
+        """Return the configurations by topic, at most five minutes old at `now` (wall clock ms)."""
         if now - self._asked_at > _GOOD_FOR_MS:
             self._ask(set(self._known), requests, now)
         return self._known
