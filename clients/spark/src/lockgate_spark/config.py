@@ -126,9 +126,8 @@ class Alignment(Named):
 def credible_at(alignment: Alignment, now: int) -> Credible:
     """Return the range of credible event times for a plan made at `now` (wall clock, ms)."""
     future, past = alignment.future_bound, alignment.past_bound
-    ahead = None if future is None else milliseconds("Alignment(future_bound)", future)
-    behind = None if past is None else milliseconds("Alignment(past_bound)", past)
-    return Credible(0 if behind is None else max(0, now - behind), MAX if ahead is None else now + ahead)
+    earliest = 0 if past is None else max(0, now - milliseconds("Alignment(past_bound)", past))
+    return Credible(earliest, MAX if future is None else now + milliseconds("Alignment(future_bound)", future))
 
 
 def bounds_of(alignment: Alignment) -> Bounds:

@@ -1,6 +1,4 @@
-"""The public function `doctor`, which checks that the running Spark has all private members that
-lockgate uses.
-"""
+"""The public function `doctor`."""
 
 from contextlib import suppress
 

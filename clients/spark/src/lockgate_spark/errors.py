@@ -1,10 +1,5 @@
 """Errors that only the Spark client raises. `lockgate_http.errors` has those that all clients
 share.
-
-    lockgate_http.errors.AlignmentError
-    ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
-    │                            cannot be aligned
-    └── WaitedTooLong            a run under AvailableNow was blocked for longer than max_wait
 """
 
 from lockgate_http.errors import AlignmentError
@@ -24,10 +19,9 @@ class WaitedTooLong(AlignmentError):
 class Stopped(Exception):
     """Raised if `query.stop()` was called while lockgate waited in a call from Spark.
 
-    Spark then does not commit the batch, and ends the query without an error. Spark recognises a
-    stop by py4j's text for an InterruptedException, so this error has the same text. py4j's own
-    error cannot be used, because its text contains a Java stack trace: on such a long text, Spark's
-    regular expression (`StreamExecution.PROXY_ERROR`) overflows the stack.
+    Spark then ends the query without an error, and without a commit of the batch. It recognises a
+    stop by py4j's text for an InterruptedException, so this error has the same text. py4j's own has
+    a Java stack trace, too long for Spark's pattern (`StreamExecution.PROXY_ERROR`).
     """
 
     def __init__(self) -> None:

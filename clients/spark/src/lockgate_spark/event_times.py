@@ -11,9 +11,8 @@ TIME = "__lockgate_event_time"
 
 @dataclass(frozen=True, slots=True)
 class Credible:
-    """The range of credible event times (ms), from `earliest` to `latest` inclusive. Alignment
-    ignores records with other event times. Kafka's -1, for a record without a timestamp, is never
-    credible.
+    """The range of credible event times (ms), both ends included. Alignment ignores records with
+    other event times, such as Kafka's -1 for a record without a timestamp.
     """
 
     earliest: int = 0

@@ -1,6 +1,4 @@
-"""Warnings about options that have no effect: because of another option, because of the query's
-trigger, or in a gate. Without a warning, such an option would seem to work.
-"""
+"""Warnings about options that have no effect, and would seem to work without a warning."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -24,14 +22,10 @@ _BESIDE_THE_OTHERS: Rules = {
     ),
     "slice_zone": (lambda given: given.slice is None, "set slice as well, or leave slice_zone out"),
     "report": (lambda given: given.mode != "observe", 'set mode="observe" as well, or leave report out'),
-    "late_rows_path": (
-        lambda given: given.late_rows != "keep",
-        'set late_rows="keep" as well, or leave late_rows_path out',
-    ),
-    "late_rows_topic": (
-        lambda given: given.late_rows != "keep",
-        'set late_rows="keep" as well, or leave late_rows_topic out',
-    ),
+    **{
+        name: (lambda given: given.late_rows != "keep", f'set late_rows="keep" as well, or leave {name} out')
+        for name in ("late_rows_path", "late_rows_topic")
+    },
     "max_lag": (
         lambda given: given.idle_timeout is not None,
         "idle_timeout is the bound for all partitions; leave one of the two out",
@@ -41,10 +35,9 @@ _BESIDE_THE_OTHERS: Rules = {
         'on_outage="hold" waits without a time limit; set on_outage to "proceed" or "fail", or leave hold_for out',
     ),
 }
-_UNDER_AVAILABLE_NOW = "it only applies under trigger(availableNow=True); leave it out for this trigger"
 _UNDER_OTHER_TRIGGERS: Rules = {
-    "max_wait": (lambda given: True, _UNDER_AVAILABLE_NOW),
-    "park": (lambda given: True, _UNDER_AVAILABLE_NOW),
+    name: (lambda given: True, "it only applies under trigger(availableNow=True); leave it out for this trigger")
+    for name in ("max_wait", "park")
 }
 _IN_A_GATE: Rules = {
     name: (lambda given: True, f"a gate makes whole batches wait and plans no reads; leave {name} out")

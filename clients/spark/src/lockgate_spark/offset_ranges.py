@@ -1,6 +1,4 @@
-"""The Kafka records in ranges of offsets, read as batch DataFrames in a classic session or over
-Connect.
-"""
+"""The Kafka records in ranges of offsets, read as batch DataFrames, also over Connect."""
 
 import json
 from collections import defaultdict
@@ -40,9 +38,8 @@ class Range(NamedTuple):
 
 
 def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Range]) -> DataFrame:
-    """Return the Kafka records in `ranges`, which must not have more than one range for a
-    partition. `options` are those of a Kafka source; options that select topics and offsets are
-    ignored.
+    """Return the Kafka records in `ranges`, at most one range a partition. `options` are those of a
+    Kafka source; options that select topics and offsets are ignored.
     """
     starts: dict[str, dict[int, int]] = defaultdict(dict)
     ends: dict[str, dict[int, int]] = defaultdict(dict)
@@ -60,8 +57,7 @@ def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Ra
 
 
 def rounds(ranges: Iterable[Range]) -> list[list[Range]]:
-    """Divide the ranges among at most 8 reads, and return a list of ranges for each read. A list
-    has at most one range for a partition, as `records` requires. If a partition has more than 8
+    """Return the ranges for each of at most 8 reads by `records`. If a partition has more than 8
     ranges, those with the smallest gaps between them are merged.
     """
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)

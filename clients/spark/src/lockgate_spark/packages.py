@@ -23,16 +23,13 @@ _SCALA_4 = "2.13"
 
 
 def was_tried(version: str) -> bool:
-    """Return whether this version of lockgate was tested with Spark `version` or another patch
-    release of the same line.
-    """
+    """Return whether this version of lockgate was tested with the line of Spark `version`."""
     return _line(version) in CONNECTORS
 
 
 def refuse_by_version(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the session's version of Spark is not supported.
-
-    Only the version is read from the session, since an older Spark may lack everything else.
+    """Raise `UnsupportedQuery` if the session's version of Spark is not supported. Nothing else is
+    read from the session, since an older Spark may lack everything else.
     """
     versions = (str(spark.version), str(pyspark.__version__))
     shown = f"Spark {versions[0]} (pyspark {versions[1]})"
@@ -80,19 +77,16 @@ def packages(spark_version: str | None = None) -> str:
 
 
 def jar_note() -> str:
-    """Return a sentence about lockgate's server jar if the running Spark ignores this jar.
-    Otherwise return an empty string.
-    """
+    """Return a sentence about lockgate's server jar if the running Spark ignores it, else ""."""
     context = _context()
     if context is None or _line(str(context.version)) not in _NO_CONNECT:
         return ""
     conf = context.getConf()
-    jars = ",".join(str(conf.get(key, "")) for key in ("spark.jars", "spark.jars.packages"))
+    if not any("lockgate-spark-server" in str(conf.get(key, "")) for key in ("spark.jars", "spark.jars.packages")):
+        return ""
     return (
         f"the jar lockgate-spark-server has no effect on Spark {context.version}: it needs Spark 4.0 or newer. Call "
         "align() in the code instead"
-        if "lockgate-spark-server" in jars
-        else ""
     )
 
 

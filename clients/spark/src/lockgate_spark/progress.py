@@ -1,6 +1,4 @@
-"""The public function `report_progress`, which lets executors report the progress of a batch to the
-group.
-"""
+"""The public function `report_progress`."""
 
 from pyspark.sql import DataFrame
 

@@ -11,8 +11,8 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """A stream that is not aligned. `text` is Spark's name for the stream, and `reader` is the code
-    that reads it from Kafka. `reader` is None for other sources, which cannot be aligned.
+    """A stream that is not aligned. `text` is Spark's name for it, and `reader` the code that reads
+    it from Kafka; None for other sources, which cannot be aligned.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
     """A `withWatermark(column, delay)` in a query. `column` has several `origins` if a union is
-    below the `withWatermark` in the plan.
+    below it in the plan.
     """
 
     column: str
@@ -55,9 +55,7 @@ class QueryWatermark:
 
     @property
     def unaligned(self) -> tuple[Unaligned, ...]:
-        """The unaligned streams below this `withWatermark` in the query's plan, without
-        repetitions.
-        """
+        """The unaligned streams below this `withWatermark`, each once."""
         return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
 
 
@@ -71,6 +69,4 @@ class Checkpointed(Protocol):
         """Return the `withWatermark` calls of the query."""
 
     def takes_highest(self) -> bool:
-        """Return whether Spark uses the highest of several watermarks
-        (`multipleWatermarkPolicy=max`).
-        """
+        """Return whether Spark uses the highest of several watermarks (the policy `max`)."""

@@ -1,7 +1,5 @@
-"""Functions that hide the differences between Spark 3.5 and Spark 4 in a classic session, so that
-other modules need not distinguish between these versions.
-
-This module does not import py4j, because a Spark Connect client imports this module, too.
+"""Functions that hide the differences between Spark 3.5 and Spark 4 in a classic session. Without
+py4j, because a Spark Connect client imports this module, too.
 """
 
 from collections.abc import Mapping
@@ -32,16 +30,12 @@ def column_of(jvm: Any, expression: Any) -> Any:
 
 
 def session_of(execution: Any) -> Any:
-    """Return the Java session in which a run executes its batches. `execution` is the run's
-    `StreamExecution`.
-    """
+    """Return the Java session in which the `StreamExecution` of a run executes its batches."""
     return _field(execution, "sparkSessionForStream") if SPARK_3 else execution.sparkSessionForStream()
 
 
 def start_offsets(execution: Any) -> Any:
-    """Return the offsets at which a run's next batch starts, for each source. `execution` is the
-    run's `StreamExecution`.
-    """
+    """Return the offsets at which the next batch of a `StreamExecution` starts, by source."""
     return execution.committedOffsets() if SPARK_3 else execution.getStartOffsetsOfLatestBatch()
 
 
@@ -51,9 +45,7 @@ def options_of(leaf: Any) -> Any:
 
 
 def _field(java: Any, name: str) -> Any:
-    """Return the value of a private field. The field may belong to a superclass of the object's
-    class.
-    """
+    """Return the value of a private field of the object's class or of a superclass."""
     owner = java.getClass()
     while name not in [str(each.getName()) for each in owner.getDeclaredFields()]:
         owner = owner.getSuperclass()

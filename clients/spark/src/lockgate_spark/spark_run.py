@@ -24,9 +24,7 @@ class SparkRun(Protocol):
 
     @property
     def available_now(self) -> bool:
-        """Whether the run's trigger is AvailableNow: the run ends once it has read all records that
-        existed at its start.
-        """
+        """Whether the trigger is AvailableNow: only records from before the start are read."""
 
     @property
     def interval_s(self) -> float:
@@ -43,9 +41,8 @@ class SparkRun(Protocol):
         """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread."""
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, for at most `seconds`. Return whether it has ended.
-
-        Do not call it on the query's own thread.
+        """Wait for the end of the run, for at most `seconds`, but not on the query's own thread.
+        Return whether it has ended.
         """
 
     def failed(self) -> bool:
@@ -54,9 +51,7 @@ class SparkRun(Protocol):
 
 @contextmanager
 def stoppable(run: SparkRun) -> Iterator[None]:
-    """Raise `Stopped` instead of any error that follows `query.stop()`. A stop cancels Spark's
-    jobs, which then fail.
-    """
+    """Raise `Stopped` instead of an error that follows `query.stop()`, which cancels jobs."""
     try:
         yield
     except Exception:
