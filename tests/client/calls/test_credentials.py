@@ -6,11 +6,14 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from lockgate.wire.events import ReaderRegistrationEvent
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
 from lockgate_http.calls.client import CoordinatorClient, Untrusted
+from lockgate_http.calls.connection import Connection
+from lockgate_http.calls.credentials import Access
 from lockgate_http.config import Coordinator
 from lockgate_http.errors import AccessDenied, ConfigurationError
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -98,6 +101,20 @@ def test_token_changed_in_its_file_is_used_whichever_side_is_first(tmp_path: Pat
             file.write_text(f"{OLD}x")
             with pytest.raises(AccessDenied, match="401"):
                 one.config()
+
+
+def test_token_changed_while_a_request_is_on_its_way_is_used(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(OLD)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        file.write_text(f"{NEW}\n")
+        status = 200 if request.headers["Authorization"] == f"Bearer {NEW}" else 401
+        return httpx.Response(status, stream=httpx.ByteStream(b""))
+
+    access = Access("http://c", token_file=str(file))
+    with Connection(access, transport=httpx.MockTransport(answer)) as one:
+        assert one.call(lambda: one.send("GET", "/")).status == 200
 
 
 @pytest.mark.parametrize(

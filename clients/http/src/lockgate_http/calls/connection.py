@@ -15,7 +15,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -114,24 +114,28 @@ class Connection:
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
         """Send one request, and yield its answer before the body is read.
 
-        If a new token is refused, repeat the request with the previous token. Raises `Unreachable`
+        If a new token is refused, repeat the request with the previous token. If the token has
+        changed while the request was on its way, repeat it with the new one. Raises `Unreachable`
         if no answer arrives.
         """
         try:
             own = request.pop("headers", {})
-            headers = {**own, **self.credentials.headers()}
-            async with self._http.stream(method, path, headers=headers, **request) as answer:
-                before = self.credentials.headers_before() if answer.status_code == 401 else {}
-                if not before:
+            shown = newest = self.credentials.headers()
+            async with self._http.stream(method, path, headers={**own, **shown}, **request) as answer:
+                before: Mapping[str, str] = {}
+                if answer.status_code == 401:
+                    newest, before = self.credentials.headers(), self.credentials.headers_before()
+                if newest == shown and not before:
                     yield answer
                     return
-            async with self._http.stream(method, path, headers={**own, **before}, **request) as answer:
-                if answer.status_code != 401:
-                    yield answer
-                    return
+            if before and before != shown:
+                async with self._http.stream(method, path, headers={**own, **before}, **request) as answer:
+                    if answer.status_code != 401:
+                        yield answer
+                        return
             self.credentials.forget_before()
             # The coordinator may have changed its tokens between the two requests.
-            async with self._http.stream(method, path, headers=headers, **request) as answer:
+            async with self._http.stream(method, path, headers={**own, **newest}, **request) as answer:
                 yield answer
         # UnicodeError: the host's name cannot be looked up. SSLError: TLS has ended after its
         # handshake, and httpx has no error of its own for that.
