@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.fire.drawing import Fault, drawn
-from support.fire.world import judged
+from lockgate_cli.verify.rules import verify
+from support.fire.drawing import READERS, Act, Fault, Schedule, drawn
+from support.fire.world import judged, recorded
 
 FIRST = int(os.environ.get("LOCKGATE_FIRE_SEED", "0"))
 MANY = range(FIRST, FIRST + int(os.environ.get("LOCKGATE_FIRE_SCHEDULES", "500")))
@@ -39,6 +40,14 @@ def test_history_holds_through_two_schedules(tmp_path: Path) -> None:
 
 def test_all_kinds_of_faults_come() -> None:
     assert {act.fault for seed in range(50) for act in drawn(seed).acts} == set(Fault)
+
+
+@pytest.mark.parametrize(("order", "ends"), [(0, False), (1, False), (2, True)])
+def test_rotated_token_ends_clients_only_if_coordinators_come_first(tmp_path: Path, order: int, ends: bool) -> None:
+    rotations = tuple(Act(at_s, Fault.TOKENS, order, 1.0) for at_s in (1.0, 5.0))
+    verdict = verify(recorded(Schedule(1, rotations, "joint", "exclude"), tmp_path))
+    assert verdict.violations == []
+    assert (verdict.counts["clients"] > READERS + 1) == ends
 
 
 @pytest.mark.long

@@ -3,10 +3,9 @@ with a checkpoint. Rules of partitions, leases and plans are the real ones; the 
 follows docs/internals/protocol.md. Each records its history as the real clients do.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from lockgate.errors import Refused, StaleEpoch
 from lockgate.flink.splits import KafkaPartitionSplit
@@ -14,125 +13,22 @@ from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_reader.group.fencing import SplitLease
 from lockgate_reader.group.holdings import Holdings
 from lockgate_reader.place import ReaderSplit, ReaderState
-from support.fire.servers import Away, Link, now_ms, now_s
+from support.fire.process import Process
+from support.fire.servers import Away, now_ms, now_s
 from support.logs_in_memory import LogsInMemory
 
 if TYPE_CHECKING:
     from support.fire.world import World
-
-T = TypeVar("T")
 
 LOOK_S = 0.1
 ROWS_OF_A_LOOK = 2
 AGAIN_S = 0.1
 BATCH = 16
 BATCH_S = 0.35
-
-
-class Process:
-    """A process, with its own history, network and threads. `kill` and `stop` befall it."""
-
-    def __init__(self, world: "World", source: str, subtask: int) -> None:
-        self.world, self.source, self.subtask = world, source, subtask
-        self.link, self.node = Link(world.chance), world.chance.randrange(len(world.nodes))
-        self.file = world.new_file(source)
-        self.epoch: int | None = None
-        self.heard: WatermarkAlignmentEvent | None = None
-        self.slow_s = 0.0  # of its stream
-        self.ended = False
-        self._running = asyncio.Event()
-        self._running.set()
-        self._stopped_at = 0
-        self._slow_since: int | None = None
-        self._tasks = [asyncio.ensure_future(each) for each in self._threads()]
-
-    def _threads(self) -> list[Awaitable[None]]:
-        raise NotImplementedError
-
-    @property
-    def done(self) -> bool:
-        return all(task.done() for task in self._tasks)
-
-    def check(self) -> None:
-        """Raise the error of a thread that has failed."""
-        for task in self._tasks:
-            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-                raise error
-
-    def kill(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        self.end()
-
-    def end(self) -> None:
-        self.recover()
-        self.ended = True
-
-    def slow_down(self) -> None:
-        """Note that the process hears late from now on, until it recovers or ends."""
-        self._slow_since = self._slow_since or now_ms()
-
-    def recover(self) -> None:
-        if self._slow_since is not None:
-            self.record("stalled", since=self._slow_since)
-            self._slow_since = None
-
-    def stop(self) -> None:
-        if self._running.is_set():
-            self._running.clear()
-            self._stopped_at = now_ms()
-
-    def go_on(self) -> None:
-        if not self._running.is_set():
-            self._running.set()
-            self.record("stalled", since=self._stopped_at)
-
-    def record(self, kind: str, **fields: Any) -> None:
-        self.world.write(self.file, {"k": kind, "t": now_ms(), "group": self.world.group, **fields})
-
-    async def pause(self, for_s: float) -> None:
-        """Wait, and then for as long as the process is stopped."""
-        await asyncio.sleep(for_s)
-        await self._running.wait()
-
-    async def call(self, what: Callable[[Coordinator], Awaitable[T]]) -> T:
-        await self._running.wait()
-        try:
-            found = await self.link.call(self.world.nodes[self.node], what)
-        except Away:
-            await self._running.wait()
-            self.record("unreachable")
-            self.node = (self.node + 1) % len(self.world.nodes)
-            raise
-        await self._running.wait()
-        return found
-
-    def hear(self, kind: str, event: WatermarkAlignmentEvent, **fields: Any) -> None:
-        if self.heard is None or event.revision >= self.heard.revision or kind != "heard":
-            self.heard = event
-        self.record(kind, revision=event.revision, read_limit=event.max_desired_watermark, **fields)
-
-    async def register(self) -> None:
-        ceiling = None if self.heard is None else self.heard.max_desired_watermark
-        event = ReaderRegistrationEvent(
-            subtask=self.subtask,
-            owner=self.file,
-            takeover=True,
-            config=self.world.config,
-            configured_at=self.world.configured_at,
-            ceiling=ceiling,
-        )
-        opened = await self.call(lambda node: node.register(self.world.group, self.source, event))
-        self.epoch = opened.epoch
-        self.hear("registered", opened.alignment, source=self.source, subtask=self.subtask, epoch=opened.epoch)
-
-    def taken(self, report: ReportedWatermarkEvent) -> list[list[Any]]:
-        return [[self.source, report.subtask, report.epoch, report.watermark]]
 
 
 @dataclass
@@ -366,7 +262,7 @@ class Query(Process):
     async def _listens(self) -> None:
         while not self.ended:
             try:
-                stream = await self.call(lambda node: node.follow(self.world.group, -1))
+                stream = await self.call(lambda node: node.follow(self.world.group, -1), follows=True)
                 async for event in stream:
                     await self.pause(self.link.slow_s + self.slow_s)
                     if self.ended or self.link.cut or self.world.nodes[self.node].died.is_set():

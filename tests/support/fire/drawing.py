@@ -29,6 +29,7 @@ class Fault(Enum):
     DISK = "the disk of a coordinator's history is full"
     SLOW = "a subscriber is slow"
     BROKER = "the partitions have no leader"
+    TOKENS = "the token of all clients is rotated"
 
 
 LOSING = (Fault.FLUSH, Fault.FAILOVER)

@@ -13,6 +13,8 @@ from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import MemoryStore, StoreUnavailable
 from lockgate_coordinator.store.base import Loaded, LoadedSplits
 from lockgate_coordinator.telemetry.history import TurnHistory
+from support.fire.access import Door, Headers
+from support.rotated import Tokens
 
 T0 = 1_767_225_600_000
 TIMEOUT_S = 1.0
@@ -145,16 +147,22 @@ class VirtualHistory(TurnHistory):
 class Node:
     """One coordinator, which may be killed and comes back."""
 
-    def __init__(self, disk: Disk, folder: Path) -> None:
-        self._disk, self._folder = disk, folder
+    def __init__(self, disk: Disk, folder: Path, tokens: Tokens) -> None:
+        self._disk, self._folder, self._tokens = disk, folder, tokens
         self.start()
 
     def start(self) -> None:
         self.died = asyncio.Event()
         self.history = VirtualHistory(self._folder, now_ms)
+        self.door = Door(self._tokens, now_s)
         self._view = View(self._disk)
         stalls = StallDetector(asyncio.get_running_loop().time)
         self.coordinator = Coordinator(self._view, [self.history], stalls=stalls)  # type: ignore[arg-type]
+
+    async def admit(self, headers: Headers, what: Callable[[Coordinator], Awaitable[T]], follows: bool) -> T:
+        """Return the answer, if `headers` permit it. Raises `Unauthorized`."""
+        let = self.door.follow if follows else self.door.let
+        return await let(headers, lambda: what(self.coordinator))
 
     async def kill(self) -> None:
         self._view.alive = False
@@ -171,13 +179,13 @@ class Link:
         self.cut = False
         self.slow_s = self.loss = 0.0
 
-    async def call(self, node: Node, what: Callable[[Coordinator], Awaitable[T]]) -> T:
+    async def call(self, node: Node, what: Callable[[Node], Awaitable[T]]) -> T:
         """Return the answer, or raise `Away`. The request may then have been carried out."""
         began = now_s()
         await self._carry(began)
         if node.died.is_set():
             raise Away
-        answer, death = asyncio.ensure_future(what(node.coordinator)), asyncio.ensure_future(node.died.wait())
+        answer, death = asyncio.ensure_future(what(node)), asyncio.ensure_future(node.died.wait())
         done, _ = await asyncio.wait(
             (answer, death), timeout=TIMEOUT_S - (now_s() - began), return_when=asyncio.FIRST_COMPLETED
         )

@@ -13,9 +13,12 @@ from lockgate.wire.split_events import SplitList
 from lockgate_cli.verify.lines import Entry, Verdict
 from lockgate_cli.verify.rules import verify
 from lockgate_cli.verifying import read
-from support.fire.clients import Checkpoint, Process, Query, Reader
+from support.fire.access import shown
+from support.fire.clients import Checkpoint, Query, Reader
 from support.fire.drawing import READERS, Act, Fault, Schedule, drawn
+from support.fire.process import Process
 from support.fire.servers import KEEP_S, T0, Disk, Link, Node, VirtualLoop, now_s
+from support.rotated import Tokens
 
 PARTITIONS, ROWS = 6, 80
 STEP_MS, SKEW_MS, MAX_DRIFT_MS = 100, 4_000, 2_000
@@ -73,11 +76,25 @@ class World:
             for other in self._reading
         )
 
+    def deny(self, process: Process) -> None:
+        """End a process whose token was refused, and start another one, as a supervisor does. One
+        that has never had an answer is as good as new.
+        """
+        if process.heard is None:
+            process.credentials = shown(self.tokens)
+        elif not process.ended:
+            process.kill()
+            if process is self.query:
+                self.query = Query(self, self._checkpoint)
+            elif isinstance(process, Reader) and not process.leaving:
+                self._reading.append(Reader(self, self.free_subtask()))
+
     # -- the run --
 
     async def run(self) -> None:
         self.disk = Disk()
-        self.nodes = [Node(self.disk, self._folder) for _ in range(2)]
+        self.tokens = Tokens(self._folder, now_s)
+        self.nodes = [Node(self.disk, self._folder, self.tokens) for _ in range(2)]
         keeping = asyncio.ensure_future(self._keep())
         await self._configure()
         self._reading = [Reader(self, self.free_subtask()) for _ in range(READERS)]
@@ -191,6 +208,8 @@ class World:
             history = node.history
             history.full = True
             self._later(act, lambda: setattr(history, "full", False))
+        elif act.fault is Fault.TOKENS:
+            self._mending.append(asyncio.ensure_future(self._rotate(act)))
         elif act.fault is Fault.BROKER:
             self.no_leader += 1
             self._later(act, self._leader)
@@ -229,6 +248,11 @@ class World:
             await asyncio.sleep(for_s)
             node.start()
 
+    async def _rotate(self, act: Act) -> None:
+        for step in self.tokens.rotation(act.who % 3):
+            step()
+            await asyncio.sleep(act.for_s / 2)
+
     async def _list_again(self) -> None:
         """The operator lists the partitions again once a reader has created the group again."""
         splits = tuple(KafkaPartitionSplit("orders", partition, 0) for partition in range(PARTITIONS))
@@ -237,7 +261,9 @@ class World:
             await asyncio.sleep(0.05)
             for node in self.nodes:
                 try:
-                    await link.call(node, lambda one: one.put_list(GROUP, "orders", SplitList(splits=splits)))
+                    await link.call(
+                        node, lambda one: one.coordinator.put_list(GROUP, "orders", SplitList(splits=splits))
+                    )
                 except Exception:  # the group, the store or the node may not be there yet
                     continue
                 return
