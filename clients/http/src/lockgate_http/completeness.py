@@ -34,12 +34,10 @@ records.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lockgate.sentences import moment, reader_name, span
 from lockgate.watermark import MAX, MIN
-
-Json = dict[str, Any]
+from lockgate.wire.fields import Json
 
 REASONS = 3
 """The maximum number of reasons that a `Standing` names."""

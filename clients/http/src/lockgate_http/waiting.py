@@ -90,11 +90,7 @@ def event_time_ms(event_time: datetime) -> int:
 
 
 def wait(
-    client: CoordinatorClient,
-    look: Callable[[], Standing],
-    until: int,
-    timeout_s: float,
-    show: Callable[[str], None],
+    client: CoordinatorClient, look: Callable[[], Standing], until: int, timeout_s: float, show: Callable[[str], None]
 ) -> Standing:
     """Return the group's standing once it has passed `until` (ms), or after `timeout_s` seconds.
 

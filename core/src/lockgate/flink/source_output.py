@@ -29,20 +29,11 @@ class WatermarkUpdateListener(Protocol):
         """Handle a finished split, just before its output is released."""
 
 
-class SourceOutput(Protocol):
-    """The receiver of a reader's records (Flink's `SourceOutput`)."""
+class SourceOutput(WatermarkOutput, Protocol):
+    """The receiver of a reader's records and own watermarks (Flink's `SourceOutput`)."""
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
         """Take a record and the timestamp (ms) that it came with, such as Kafka's."""
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark (ms) that the reader itself emits."""
-
-    def mark_idle(self) -> None:
-        """Mark this output idle, so that operators downstream do not wait for it."""
-
-    def mark_active(self) -> None:
-        """Mark this output active, so that operators downstream wait for it again."""
 
 
 class ReaderOutput(SourceOutput, Protocol):

@@ -59,7 +59,7 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Return the group without the reader. Raises the errors of `check_epoch`."""
+    """Return the group without the reader. Raises the errors of `current`."""
     key = (source, subtask)
     current(group.readers.get(key), group, key, epoch)
     return with_heard(without_readers(group, [key]), {}, now.ms)
@@ -76,15 +76,10 @@ def evict(group: Group, source: str, subtask: int) -> Group:
     return without_readers(group, [key])
 
 
-def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
-    """Raise `StaleEpoch` if the reader has another epoch.
-
-    Raises `UnknownSource` or `UnknownReader` if it is not in the group.
-    """
-    current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
-
-
 def current(reader: Reader | None, group: Group, key: ReaderKey, epoch: int) -> Reader:
+    """Return `reader`, the reader `key` of the group or None. Raises `StaleEpoch` if it has another
+    epoch, and `UnknownSource` or `UnknownReader` if there is none.
+    """
     if reader is None:
         raise _unknown(group, key)
     if reader.epoch != epoch:
@@ -120,11 +115,7 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
     if not gone:
         return group
     highest = max(reader.epoch for reader in gone.values())
-    return replace(
-        group,
-        readers=group.readers.updated(dict.fromkeys(gone)),
-        left_epoch=max(group.left_epoch, highest),
-    )
+    return replace(group, readers=group.readers.updated(dict.fromkeys(gone)), left_epoch=max(group.left_epoch, highest))
 
 
 def with_heard(

@@ -27,13 +27,7 @@ from lockgate.group.now import Now
 from lockgate.group.reader import Arriving, Attempt, Reader, ReaderKey
 from lockgate.group.registering import current, with_heard
 from lockgate.watermark import MIN
-from lockgate.wire.events import (
-    ProgressEvent,
-    ReportedWatermarkEvent,
-    SplitProgress,
-    SplitReport,
-    SplitState,
-)
+from lockgate.wire.events import ProgressEvent, ReportedWatermarkEvent, SplitProgress, SplitReport, SplitState
 
 RESTING = (SplitState.IDLE, SplitState.FINISHED)
 """Splits in these states do not count in their reader's watermark."""
@@ -42,10 +36,7 @@ BEFORE_ANY_ATTEMPT: Attempt = (-1, -1)
 
 
 def report_all(
-    group: Group,
-    reports: Iterable[tuple[str, ReportedWatermarkEvent]],
-    now: Now,
-    limits: GroupLimits,
+    group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now: Now, limits: GroupLimits
 ) -> tuple[Group, dict[int, Refused]]:
     """Return the group after `reports`, each paired with its source, and the refusals by index.
 

@@ -19,7 +19,6 @@ from dataclasses import replace
 from lockgate.errors import UnknownSource
 from lockgate.group.group import Group, tick
 from lockgate.group.leases import without_reach
-from lockgate.group.reader import Reader, ReaderKey
 from lockgate.wire.events import SourcePause
 
 
@@ -33,15 +32,15 @@ def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
         return group
     if not group.readers.has_source(source) and source not in group.config.expected_sources:
         raise UnknownSource(group.name, source)
-    paused = (*group.paused_sources, pause)
-    offers = {key: _without_offer(reader) for key, reader in group.readers.items() if key[0] == source}
-    changed: dict[ReaderKey, Reader | None] = {
-        key: reader for key, reader in offers.items() if reader is not group.readers[key]
+    without_offers = {
+        key: reader._replace(reported=without_reach(reader.reported))
+        for key, reader in group.readers.items()
+        if key[0] == source and reader.reported is not None and reader.reported.reach is not None
     }
     return replace(
         group,
-        paused_sources=tuple(sorted(paused, key=lambda each: each.source)),
-        readers=group.readers.updated(changed),
+        paused_sources=tuple(sorted((*group.paused_sources, pause), key=lambda each: each.source)),
+        readers=group.readers.updated(without_offers),
         revision=tick(group.revision, now_ms),
     )
 
@@ -52,10 +51,3 @@ def resume(group: Group, source: str, now_ms: int) -> Group:
         return group
     others = tuple(pause for pause in group.paused_sources if pause.source != source)
     return replace(group, paused_sources=others, revision=tick(group.revision, now_ms))
-
-
-def _without_offer(reader: Reader) -> Reader:
-    reported = reader.reported
-    if reported is None or reported.reach is None:
-        return reader
-    return reader._replace(reported=without_reach(reported))

@@ -107,12 +107,7 @@ class LogAnswers(Generic[Split]):
         closed._asked.confirmed.add(self.found.target)
         return closed
 
-    def add(
-        self,
-        lacking: Unasked,
-        log: SplitLog[Split],
-        confirm: Callable[[int, Mapping[Split, Head]], bool],
-    ) -> None:
+    def add(self, lacking: Unasked, log: SplitLog[Split], confirm: Callable[[int, Mapping[Split, Head]], bool]) -> None:
         """Look up the answer that `lacking` names, and keep it. Raises the log's errors.
 
         A cut is looked up again until `confirm(event_time, cut)` returns True. A batch may then end

@@ -82,11 +82,7 @@ Split = Annotated[
     JsonForm(
         split_from_text,
         split_to_text,
-        {
-            "type": "string",
-            "contentEncoding": "base64",
-            "description": "Flink's KafkaPartitionSplit, version 0",
-        },
+        {"type": "string", "contentEncoding": "base64", "description": "Flink's KafkaPartitionSplit, version 0"},
     ),
 ]
 """A split in a message."""

@@ -113,16 +113,7 @@ def create_app(
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
-    for subject in (
-        groups,
-        journal,
-        source_pauses,
-        readers,
-        reports,
-        splits,
-        alignment_events,
-        process,
-    ):
+    for subject in (groups, journal, source_pauses, readers, reports, splits, alignment_events, process):
         app.include_router(subject.router)
     shown = pages.routes() if settings.dashboard else []
     app.router.routes.extend(shown)

@@ -144,11 +144,7 @@ def serve_command(
     """
     logs.install(log_format, log_level)
     limits = Limits(
-        splits=max_partitions,
-        readers=max_readers,
-        sources=max_sources,
-        attributes=max_attributes,
-        groups=max_groups,
+        splits=max_partitions, readers=max_readers, sources=max_sources, attributes=max_attributes, groups=max_groups
     )
     settings = Settings(
         tokens_file=tokens,

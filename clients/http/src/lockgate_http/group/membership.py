@@ -41,13 +41,7 @@ class Membership:
     """
 
     def __init__(
-        self,
-        session: GroupSession,
-        coordinator: Coordinator,
-        agreement: Agreement,
-        source: str,
-        owner: str,
-        run: str,
+        self, session: GroupSession, coordinator: Coordinator, agreement: Agreement, source: str, owner: str, run: str
     ) -> None:
         self.group, self.source = session.group, source
         self.coordination = Coordination.CONNECTED

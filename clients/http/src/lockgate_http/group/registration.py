@@ -28,13 +28,7 @@ class Registration:
     """
 
     def __init__(
-        self,
-        session: GroupSession,
-        coordinator: Coordinator,
-        agreement: Agreement,
-        source: str,
-        owner: str,
-        run: str,
+        self, session: GroupSession, coordinator: Coordinator, agreement: Agreement, source: str, owner: str, run: str
     ) -> None:
         self.epochs: dict[int, int] = {}
         self._session, self._coordinator, self._agreement = session, coordinator, agreement

@@ -42,11 +42,7 @@ class UnderWay:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        keyring: Keyring,
-        most_waiting: int,
-        answer: Callable[[str, Exception], ASGIApp],
+        self, app: ASGIApp, keyring: Keyring, most_waiting: int, answer: Callable[[str, Exception], ASGIApp]
     ) -> None:
         self._app = app
         self._keyring = keyring

@@ -19,15 +19,7 @@ from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.api.audit import audited, differences, operator
 from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
-from lockgate_coordinator.api.parts import (
-    Digits,
-    GroupName,
-    Key,
-    Limit,
-    SourceName,
-    TheCoordinator,
-    act_of,
-)
+from lockgate_coordinator.api.parts import Digits, GroupName, Key, Limit, SourceName, TheCoordinator, act_of
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.inspected_splits import summaries
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary

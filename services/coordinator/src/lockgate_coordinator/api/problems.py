@@ -147,11 +147,6 @@ def _shortened(error: Exception) -> Exception:
     return InvalidMessage(error.faults[:1], error.more + len(error.faults) - 1)
 
 
-def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int, list[str]]:
-    """Return how many reports of a batch were accepted, and the problem types of the others."""
-    return reports - len(rejected), [TABLE[type(error)].type for _, error in rejected]
-
-
 def install(app: FastAPI) -> None:
     """Add handlers to `app` that turn every error into a problem document."""
     for kind in TABLE:

@@ -12,15 +12,7 @@ from lockgate.wire.events import ReaderRegistrationEvent
 from lockgate_coordinator.api.audit import audited, operator
 from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import Responses, answer, route
-from lockgate_coordinator.api.parts import (
-    Digits,
-    Flag,
-    GroupName,
-    Key,
-    SourceName,
-    TheCoordinator,
-    act_of,
-)
+from lockgate_coordinator.api.parts import Digits, Flag, GroupName, Key, SourceName, TheCoordinator, act_of
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
 

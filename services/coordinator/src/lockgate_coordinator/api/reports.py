@@ -27,7 +27,7 @@ from lockgate.wire.fields import NAME_PATTERN
 from lockgate_coordinator.api.bodies import at_its_size, compiled, decoded, parsed, read_body
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, SourceName
-from lockgate_coordinator.api.problems import TABLE, judged, problem, rejections
+from lockgate_coordinator.api.problems import TABLE, problem, rejections
 from lockgate_coordinator.intake import WHOLE
 from lockgate_coordinator.limits import BodyLimit
 from lockgate_coordinator.pauses import InTurn
@@ -77,7 +77,7 @@ class ReportRoutes:
     async def _report_all(self, scope: Scope, group: str, body: bytes) -> bytes:
         reports = await self._decoded(reports_of, body)
         alignment, rejected = await self._coordinator.report_all(group, reports)
-        scope[COUNTS] = judged(len(reports), rejected)
+        scope[COUNTS] = len(reports) - len(rejected), [TABLE[type(error)].type for _, error in rejected]
         texts = self._text(alignment), await self._in_turn.work(rejections(rejected))
         return b'{"alignment":%b,"rejected":%b}' % texts
 

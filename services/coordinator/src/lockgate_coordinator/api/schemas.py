@@ -121,10 +121,12 @@ def one_of(kind: Any, **more: Any) -> Json:
 
 
 def _with_iso(*names: str) -> Json:
-    """Return the schemas of times in ms, and of the same times as ISO strings, named with
-    `_iso`.
-    """
+    """Return the schemas of what `inspection.with_iso` returns for times of these names."""
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
+
+
+def _with_iso_or_null(name: str) -> Json:
+    return {key: or_null(schema) for key, schema in _with_iso(name).items()}
 
 
 TIME = integer(description=MOMENT)
@@ -144,8 +146,7 @@ _READER = record(
         "reach": or_null(TIME),
         "batch_id": or_null(COUNT),
         "lease_left_ms": or_null(COUNT),
-        "parked_until": or_null(TIME),
-        "parked_until_iso": or_null(TEXT),
+        **_with_iso_or_null("parked_until"),
         "progress_age_ms": or_null(COUNT),
         "waiting_ms": or_null(COUNT),
         "overdue": FLAG,
@@ -164,7 +165,6 @@ _COUNTED: Json = {
 }
 
 _NUMBER = integer(1)
-_MOMENT: Json = {"since": or_null(TIME), "since_iso": or_null(TEXT)}
 _EVENT: Json = {"type": "object", "description": "at most 4,096 bytes as JSON"}
 _OFFSET: Json = {"anyOf": [COUNT, {"enum": list(WORDS.values())}]}
 
@@ -214,7 +214,7 @@ SCHEMAS: dict[str, Json] = {
             **_of_message(shape_of(ReaderFacts), whole=True)["properties"],
             "retained_until_iso": or_null(TEXT),
             "retention_left_ms": or_null(COUNT),
-        },
+        }
     ),
     "InspectedReader": _READER,
     "InspectedGroup": record(
@@ -290,13 +290,7 @@ SCHEMAS: dict[str, Json] = {
     "SplitServerSentEvent": record(
         {
             "event": {
-                "enum": [
-                    "watermark-alignment",
-                    "add-splits",
-                    "no-more-splits",
-                    "is-processing-backlog",
-                    "source-event",
-                ]
+                "enum": ["watermark-alignment", "add-splits", "no-more-splits", "is-processing-backlog", "source-event"]
             },
             "data": {**TEXT, "contentMediaType": "application/json"},
         },
@@ -319,14 +313,13 @@ SCHEMAS: dict[str, Json] = {
             **dict.fromkeys(STATES, COUNT),
             "bounded": FLAG,
             "static": FLAG,
-            "discovered_at": or_null(TIME),
-            "discovered_at_iso": or_null(TEXT),
+            **_with_iso_or_null("discovered_at"),
             "discoverer": or_null(SUBTASK),
             "assigning_in_ms": COUNT,
             "lost_history": FLAG,
             "is_processing_backlog": FLAG,
             "source_events": list_of(
-                record({"id": TEXT, "subtask": SUBTASK, "at": TIME, "at_iso": TEXT, "event": _EVENT}),
+                record({"id": TEXT, "subtask": SUBTASK, **_with_iso("at"), "event": _EVENT}),
                 maxItems=SOURCE_EVENTS_KEPT,
             ),
         }
@@ -335,8 +328,7 @@ SCHEMAS: dict[str, Json] = {
         {
             "group": NAME,
             "source": NAME,
-            "now": TIME,
-            "now_iso": TEXT,
+            **_with_iso("now"),
             "revision": COUNT,
             "enumerator": ref("SplitEnumerator"),
             "readers": list_of(
@@ -370,7 +362,7 @@ SCHEMAS: dict[str, Json] = {
             "subtask": or_null(SUBTASK),
             "epoch": or_null(EPOCH),
             "assignment": or_null(_NUMBER),
-            **_MOMENT,
+            **_with_iso_or_null("since"),
         }
     ),
 }

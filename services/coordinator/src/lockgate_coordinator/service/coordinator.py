@@ -34,7 +34,7 @@ from lockgate.group.commands import (
     Versions,
 )
 from lockgate.group.expiry import Expiry, expired_readers, has_expired
-from lockgate.group.registering import check_epoch
+from lockgate.group.registering import current
 from lockgate.group.turn import Turn
 from lockgate.watermark import iso
 from lockgate.wire.events import (
@@ -233,7 +233,8 @@ class Coordinator:
         and after each change; None is a heartbeat. Raises the errors of `follow`, and `Refused` if
         the reader is not in the group with this epoch.
         """
-        check_epoch((await self.refresh(name)).group, source, subtask, epoch)
+        group, key = (await self.refresh(name)).group, (source, subtask)
+        current(group.readers.get(key), group, key, epoch)
         self.announcer.check_room()
         return self.announcer.follow(name, BEFORE_ALL_REVISIONS, (source, (subtask, epoch)))
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from heapq import nsmallest
-from typing import Any
 
 from lockgate.enumerator.answers import is_processing_backlog
 from lockgate.enumerator.leases import is_over, lease_ends
@@ -12,8 +11,8 @@ from lockgate.errors import UnknownSource
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.group.group import Group
 from lockgate.group.now import Now
-from lockgate.watermark import iso
 from lockgate.wire.fields import Json
+from lockgate_coordinator.service.inspection import with_iso
 
 READERS_SHOWN = 1_000
 SOURCES_SHOWN = 100
@@ -40,8 +39,7 @@ def inspected_splits(
     return {
         "group": group.name,
         "source": source,
-        "now": now_ms,
-        "now_iso": iso(now_ms),
+        **with_iso("now", now_ms),
         "revision": enumerator.revision,
         "enumerator": _summary(enumerator, places, now_ms),
         "readers": _readers(enumerator, now_ms),
@@ -101,13 +99,13 @@ def _summary(enumerator: Enumerator, places: dict[str, _Place], now_ms: int) -> 
         **counts(enumerator, now_ms),
         "bounded": enumerator.bounded,
         "static": enumerator.static,
-        **_time("discovered_at", enumerator.discovered_at),
+        **with_iso("discovered_at", enumerator.discovered_at),
         "discoverer": enumerator.discoverer,
         "assigning_in_ms": assigning_in_ms,
         "lost_history": enumerator.lost_history and (assigning_in_ms > 0 or not enumerator.listed),
         "is_processing_backlog": is_processing_backlog(enumerator),
         "source_events": [
-            {"id": each.id, "subtask": each.subtask, **_time("at", each.at), "event": json.loads(each.text)}
+            {"id": each.id, "subtask": each.subtask, **with_iso("at", each.at), "event": json.loads(each.text)}
             for each in enumerator.from_readers
         ],
     }
@@ -147,14 +145,10 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
         "subtask": None if reader is None else reader[0],
         "epoch": None if reader is None else reader[1],
         "assignment": place.number or None,
-        **_time("since", place.since if isinstance(place, OwnedSplit) and reader is not None else None),
+        **with_iso("since", place.since if isinstance(place, OwnedSplit) and reader is not None else None),
     }
 
 
 def _offset(offset: int) -> int | str:
     """Return the offset, or `latest`, `earliest` or `committed` if it is not resolved yet."""
     return WORDS.get(offset, max(0, offset))
-
-
-def _time(name: str, value: int | None) -> dict[str, Any]:
-    return {name: value, f"{name}_iso": None if value is None else iso(value)}

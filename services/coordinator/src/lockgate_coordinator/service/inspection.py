@@ -12,7 +12,7 @@ import msgspec
 
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
-from lockgate.group.reader import Arriving, ReaderKey, watermark_of
+from lockgate.group.reader import ReaderKey, watermark_of
 from lockgate.sentences import paused_by, reader_name
 from lockgate.steps import ITEMS_OF_A_STEP, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
@@ -46,8 +46,8 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     return {
         "group": group.name,
         "revision": event.revision,
-        **_time("group_watermark", event.group_watermark),
-        **_time("max_desired_watermark", event.max_desired_watermark),
+        **with_iso("group_watermark", event.group_watermark),
+        **with_iso("max_desired_watermark", event.max_desired_watermark),
         "drift_ms": _drift(group, counted.foremost),
         "max_drift_ms": group.config.max_drift_ms,
         "mode": group.config.mode.value,
@@ -55,7 +55,7 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
         **_counted(group, event, counted),
         "blocked_by": encoded["blocked_by"],
         "sentence": _sentence(group, encoded),
-        **_time("now", now_ms),
+        **with_iso("now", now_ms),
     }
 
 
@@ -80,10 +80,10 @@ def inspected(
         "alignment": encoded,
         "sentence": _sentence(group, encoded),
         "reason": _reason(group, encoded, counted, lost, now_ms),
-        **_time("group_watermark", event.group_watermark),
-        **_time("max_desired_watermark", event.max_desired_watermark),
-        **_time("created_at", group.created_at),
-        **_time("now", now_ms),
+        **with_iso("group_watermark", event.group_watermark),
+        **with_iso("max_desired_watermark", event.max_desired_watermark),
+        **with_iso("created_at", group.created_at),
+        **with_iso("now", now_ms),
         "drift_ms": _drift(group, counted.foremost),
         "waiting_for": list(group.sources_missing),
         "paused_sources": [paused(pause) for pause in group.paused_sources],
@@ -106,8 +106,8 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
         "group": group.name,
         "source": source,
         "paused": paused(group.pause_of(source)),
-        **_time("group_watermark", group.group_watermark),
-        **_time("now", now_ms),
+        **with_iso("group_watermark", group.group_watermark),
+        **with_iso("now", now_ms),
         "readers": [reader for _, reader in shown],
         "next": shown[-1][0][1] if more else None,
     }
@@ -168,7 +168,7 @@ def paused(pause: SourcePause | None) -> Json | None:
     """Return the JSON of an operator's pause, or None without one."""
     if pause is None:
         return None
-    return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
+    return {"source": pause.source, **with_iso("at", pause.at), "by": pause.by, "reason": pause.reason}
 
 
 def _readers(
@@ -205,8 +205,8 @@ def _splits(group: Group, key: ReaderKey) -> Steps[Json]:
 
 def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
     reader = group.readers[key]
-    reported = reader.reported
-    watermark = MIN if reported is None and reader.arriving is None else watermark_of(reader)
+    reported, arriving = reader.reported, reader.arriving
+    watermark = MIN if reported is None and arriving is None else watermark_of(reader)
     state = state_of(group, reader, now_ms)
     parked = is_parked(reader) and state != "lost"
     return {
@@ -215,24 +215,21 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
         "owner": reader.owner,
         "attributes": dict(reader.attributes),
         "state": state,
-        **_time("watermark", watermark),
+        **with_iso("watermark", watermark),
         "drift_ms": _drift(group, watermark),
         "reach": None if reported is None or state == "lost" else reported.reach,
         "batch_id": None if reported is None else reported.batch_id,
         "lease_left_ms": None if has_finished(reader) else max(0, lease_ends(reader, group.config) - now_ms),
-        **_time("parked_until", add(lease_ends(reader, group.config), 0) if parked else None),
+        **with_iso("parked_until", add(lease_ends(reader, group.config), 0) if parked else None),
         "progress_age_ms": _age(reader.progressed_at, now_ms),
         "waiting_ms": _age(reader.held_since, now_ms),
         "overdue": reader.overdue,
-        "arriving": None if reader.arriving is None else _arriving(reader.arriving),
+        "arriving": None
+        if arriving is None
+        else {"split": arriving.split, **with_iso("watermark", arriving.watermark)},
         "progress_ignored": reader.progress_ignored,
         "facts": None if reported is None or reported.facts is None else _facts(reported.facts, now_ms),
     }
-
-
-def _arriving(arriving: Arriving) -> Json:
-    """Return the JSON of the slowest split that is on its way to a reader."""
-    return {"split": arriving.split, **_time("watermark", arriving.watermark)}
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
@@ -240,7 +237,7 @@ def _facts(facts: ReaderFacts, now_ms: int) -> Json:
     until = facts.retained_until
     return {
         **to_json(facts),
-        **_time("retained_until", until),
+        **with_iso("retained_until", until),
         "retention_left_ms": None if until is None else max(0, until - now_ms),
     }
 
@@ -250,7 +247,7 @@ def _age(since: int | None, now_ms: int) -> int | None:
 
 
 def _split(group: Group, split: SplitReport) -> Json:
-    return {**to_json(split), **_time("watermark", split.watermark), "drift_ms": _drift(group, split.watermark)}
+    return {**to_json(split), **with_iso("watermark", split.watermark), "drift_ms": _drift(group, split.watermark)}
 
 
 def _drift(group: Group, watermark: int) -> int | None:
@@ -259,5 +256,6 @@ def _drift(group: Group, watermark: int) -> int | None:
     return None if watermark in ends or group.group_watermark in ends else watermark - group.group_watermark
 
 
-def _time(name: str, value: int | None) -> Json:
+def with_iso(name: str, value: int | None) -> Json:
+    """Return the time `value` (ms), and the same as an ISO string, named with `_iso`."""
     return {name: value, f"{name}_iso": None if value is None else iso(value)}

@@ -81,7 +81,7 @@ class Connections:
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
             return await self.command(*words)
-        except _ScriptUnknown:
+        except NoScriptError:  # for example after a restart of Redis
             return await self.command("EVAL", script.text, *words[2:])
 
     async def command(self, *words: str | bytes | int) -> Any:
@@ -116,7 +116,7 @@ class Connections:
             async with timeout(TIMEOUT_S), self._permits:
                 return await self._executed(words)
         except NoScriptError:
-            raise _ScriptUnknown from None
+            raise
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             if not self._renewed():
                 raise self._unavailable(error) from error
@@ -174,10 +174,6 @@ _REASON_OF_TLS = re.compile(r"\[SSL: (\w+)\]")
 _OWN_CERTIFICATE = (
     "Set ssl_certfile and ssl_keyfile in the address to a certificate of an authority that this Redis knows"
 )
-
-
-class _ScriptUnknown(Exception):
-    """Raised if Redis does not have the script, for example after a restart."""
 
 
 def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
