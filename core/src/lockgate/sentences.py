@@ -25,8 +25,5 @@ def reader_name(entry: Json) -> str:
 
 
 def paused_by(source: str, by: str | None, reason: str) -> str:
-    """Return a sentence that says which operator has paused `source`, and why.
-
-    `by` is the operator's name, or None if it is not known.
-    """
+    """Return a sentence that says which operator (`by`, if known) has paused `source`, and why."""
     return f"{by or 'An operator'} has paused {source}" + (f": {reason.rstrip('.')}." if reason else ".")

@@ -84,10 +84,7 @@ def is_below(alignment: Json, until: int) -> bool:
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the `Standing` of a group that has not passed `until` (ms), from its event alone.
-
-    Call this only if `is_below` is true.
-    """
+    """Return the `Standing` for `until` (ms) by the group's event alone, if `is_below` is true."""
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
     return Standing(False, alignment["revision"], tuple(reasons))

@@ -150,10 +150,7 @@ def _check_files(given: Coordinator) -> None:
 
 
 def is_address(url: object) -> bool:
-    """Return whether `url` can be a coordinator's address.
-
-    It has to be http or https with a host, and without user, password or query.
-    """
+    """Return whether `url` is http or https with a host, and without user, password or query."""
     if not isinstance(url, str) or not url.isprintable() or " " in url:
         return False
     try:

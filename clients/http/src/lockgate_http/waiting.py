@@ -80,10 +80,7 @@ def wait_until(coordinator: Coordinator, event_time: datetime, timeout: Duration
 
 
 def event_time_ms(event_time: datetime) -> int:
-    """Return an event time in ms, rounded up.
-
-    Raises `ConfigurationError` if `event_time` is not a datetime with a time zone.
-    """
+    """Return an event time in ms, rounded up. Raises `ConfigurationError` without a time zone."""
     if not isinstance(event_time, datetime) or event_time.tzinfo is None:
         raise ConfigurationError(f"wait_until(event_time={event_time!r}): expected a datetime with a time zone")
     return -((_EPOCH - event_time) // timedelta(milliseconds=1))  # rounded up

@@ -73,10 +73,7 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number under which this reader has to list the splits now, or None.
-
-    It is the number of the previous list.
-    """
+    """Return the previous list's number if this reader has to list the splits now, or None."""
     if enumerator.static:
         return None
     living = enumerator.newest()

@@ -28,9 +28,7 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """Make the part active, and raise its watermark to `timestamp` (ms) if that is higher.
-        Return whether the watermark rose.
-        """
+        """Make the part active, and raise its watermark (ms). Return whether it rose."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -103,9 +101,9 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
-    """The combined watermark and idleness of an operator with a fixed number of inputs.
-
-    Each change of an input updates both. Raises `InvalidValue` if `inputs` is negative.
+    """The combined watermark and idleness of an operator with a fixed number of inputs. Each change
+    of an input updates both. Raises `InvalidValue` if `inputs` is negative. Methods raise
+    `UnknownName` for an unknown input.
     """
 
     def __init__(self, inputs: int) -> None:
@@ -115,16 +113,12 @@ class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
         self._inputs = [self.add() for _ in range(inputs)]
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """Make input `index` active, and raise its watermark to `timestamp` (ms) if that is higher.
-        Return whether the combined watermark rose. Raises `UnknownName` if there is no such input.
-        """
+        """Activate input `index` with a watermark (ms). Return whether the combined one rose."""
         self._input(index).set_watermark(timestamp)
         return self.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
-        """Make input `index` idle or active. Return whether the combined watermark rose. Raises
-        `UnknownName` if there is no such input.
-        """
+        """Make input `index` idle or active. Return whether the combined watermark rose."""
         self._input(index).set_idle(idle)
         return self.update()
 

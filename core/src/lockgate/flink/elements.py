@@ -48,9 +48,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the records that follow. If `backlog` is true, throughput matters more than
-    latency.
-    """
+    """Attributes of the records that follow. In a `backlog`, throughput matters, not latency."""
 
     backlog: bool
 

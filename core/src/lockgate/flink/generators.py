@@ -65,9 +65,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):
-    """A generator for event times that never decrease within a split: `BoundedOutOfOrderness` with
-    a delay of 0.
-    """
+    """A generator for event times that never decrease within a split, with a delay of 0."""
 
     def __init__(self) -> None:
         super().__init__(Duration(0))

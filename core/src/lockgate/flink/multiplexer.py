@@ -77,9 +77,7 @@ class WatermarkOutputMultiplexer:
         return {name: (part.watermark, part.idle) for name, part in self._outputs.items()}
 
     def register(self, name: str) -> None:
-        """Add an active output, whose watermark is MIN. The combined watermark waits for it. Raises
-        `WrongState` if the name is taken.
-        """
+        """Add an active output, with a watermark of MIN. Raises `WrongState` for a taken name."""
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
         self._outputs[name] = self.combined.add()

@@ -108,9 +108,7 @@ class TimestampsAndWatermarks:
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Start periodic emission, unless the interval is 0. Raises `WrongState` if periodic
-        emission is running already.
-        """
+        """Start periodic emission, unless its interval is 0. Raises `WrongState` if it runs."""
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:

@@ -47,9 +47,7 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split whose topic and partition are not checked, as in Flink. Raises
-        `InvalidValue` if an offset is invalid.
-        """
+        """Return a split of which, as in Flink, only the offsets are checked (`InvalidValue`)."""
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True

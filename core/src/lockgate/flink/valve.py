@@ -31,7 +31,7 @@ from lockgate.watermark import MIN
 
 class StatusWatermarkValve:
     """A valve that combines a number of input `channels` into `output`. Raises `InvalidValue` if
-    that number is negative.
+    that number is negative. Methods raise `UnknownName` for an unknown channel.
     """
 
     def __init__(self, channels: int, output: DataOutput) -> None:
@@ -59,9 +59,7 @@ class StatusWatermarkValve:
         return self._checked(channel) in self._aligned
 
     def input_watermark(self, channel: int, timestamp: int) -> None:
-        """Take a watermark (ms) of `channel` (rules 1 to 3). Raises `UnknownName` if the valve has
-        no such channel.
-        """
+        """Take a watermark (ms) of `channel` (rules 1 to 3)."""
         self._checked(channel)
         if self.last_status is WatermarkStatus.IDLE or self._idle[channel]:
             return
@@ -74,9 +72,7 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Take the status of `channel` (rules 4 to 6). If the status is not new, nothing changes.
-        Raises `UnknownName` if the valve has no such channel.
-        """
+        """Take the status of `channel` (rules 4 to 6). If it is not new, nothing changes."""
         idle = status is WatermarkStatus.IDLE
         if self._idle[self._checked(channel)] == idle:
             return

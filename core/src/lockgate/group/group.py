@@ -121,10 +121,7 @@ def tick(previous: int, now_ms: int) -> int:
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """Return a new group without readers.
-
-    `floor` is the `high_water` of the previous group with this name, or 0 if there was none.
-    """
+    """Return a new group without readers. `floor` is its predecessor's `high_water`, or 0."""
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
     return Group(

@@ -91,10 +91,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return sorted(frozenset[str]().union(*(shelf.sources for shelf in self._shelves.values())))
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Return the lowest watermark of the readers that count, or MAX if none does.
-
-        `with_lost` decides whether lost readers count.
-        """
+        """Return the lowest watermark of the readers that count, as in `up_to`, or MAX."""
         lowest = self._lowest[Ranking.WATERMARK]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
@@ -159,9 +156,7 @@ class Readers(Mapping[ReaderKey, Reader]):
 
 
 class _Shelf:
-    """A part of the readers, with each reader's number in each `Ranking`, and the lowest of these
-    numbers by ranking.
-    """
+    """A part of the readers, with the numbers of each by `Ranking`, and the lowest of these."""
 
     def __init__(self, readers: dict[ReaderKey, Reader], numbers: dict[ReaderKey, _Numbers]) -> None:
         self.readers, self.numbers = readers, numbers

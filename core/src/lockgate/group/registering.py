@@ -66,10 +66,7 @@ def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """Return the group without a reader that an operator evicts.
-
-    Raises `UnknownSource` or `UnknownReader` if it is not in the group.
-    """
+    """Return the group without the reader. Raises `UnknownSource` or `UnknownReader`."""
     key = (source, subtask)
     if key not in group.readers:
         raise _unknown(group, key)
@@ -135,10 +132,7 @@ def with_heard(
 
 
 def _seen_with(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """Return the expected sources that have reported, including those in `counting`.
-
-    Takes O(1) if all have reported before.
-    """
+    """Return the expected sources that have reported, with `counting`. O(1) if all had before."""
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen

@@ -108,19 +108,13 @@ def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -
 
 
 class _Lowests:
-    """A cache of `_lowest` for one batch of reports.
-
-    A batch may contain 10,000 reports of one reader with 10,000 splits.
-    """
+    """A cache of `_lowest` for a batch, in which 10,000 reports may name the same 10,000 splits."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
 
     def of(self, splits: Mapping[str, SplitReport]) -> int:
-        """Return `_lowest(splits)`.
-
-        The cache keeps a reference to `splits`, so that no other object gets its `id()`.
-        """
+        """Return `_lowest(splits)`. Keep `splits`, so that no other object gets its `id()`."""
         if id(splits) not in self._found:
             self._found[id(splits)] = (splits, _lowest(splits))
         return self._found[id(splits)][1]

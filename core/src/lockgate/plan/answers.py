@@ -208,9 +208,7 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return the `Cut` at `event_time` (ms) for the search. If this takes a look-up, it counts
-        toward the search's maximum.
-        """
+        """Return the `Cut` at `event_time` (ms). A look-up counts toward the search's maximum."""
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -224,9 +222,7 @@ class LogAnswers(Generic[Split]):
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return how many offsets of each source a batch reads if it stops before the records
-        `heads`. `blank` splits do not count.
-        """
+        """Return how many offsets of each source come before `heads`, without `blank` splits."""
         offsets = dict(self._unread)
         for split, head in heads.items():
             backlog = self.backlogs[split]
@@ -262,9 +258,7 @@ class LogAnswers(Generic[Split]):
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which no record of the split is still to come, judged by
-        the clock and the producer's lag.
-        """
+        """Return the event time (ms) below which no record can come, by the clock and the lag."""
         backlog = self.backlogs[split]
         return watermark.add(
             backlog.known_until, -(self.bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)

@@ -158,9 +158,7 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to the `blank` splits of `answers`, in proportion to their
-        unread offsets. This changes `ends`.
-        """
+        """Add the rest of each budget to the `ends` of `blank` splits, by their unread offsets."""
         for source, budget in self._budgets.items():
             of_source = {split: each for split, each in self._backlogs.items() if each.source == source}
             blank = {split: each.offsets for split, each in of_source.items() if split in self.answers.blank}

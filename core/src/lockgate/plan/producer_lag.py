@@ -177,9 +177,7 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Drop the recorded end of the log, because records after it are hidden. The next `look`
-        then shows no lag.
-        """
+        """Drop the log's end, as records after it are hidden: the next `look` then shows no lag."""
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
@@ -222,9 +220,7 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer still appends at `now` (ms), and its last lag is above
-        `bound` (ms).
-        """
+        """Return whether the producer still appends at `now` (ms), and lags by over `bound` ms."""
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:

@@ -108,9 +108,7 @@ class Windows:
 
 
 def fits(size: int) -> bool:
-    """Return whether windows of `size` ms can follow the local time of a zone: `size` must be a
-    week, or divide a day.
-    """
+    """Return whether windows of `size` ms fit a zone's local time: a week, or a part of a day."""
     return size == WEEK or (size > 0 and DAY % size == 0)
 
 

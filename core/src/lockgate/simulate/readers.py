@@ -140,9 +140,7 @@ class VirtualReader:
         return min(heads, default=None)
 
     def highest_in(self, ends: Mapping[str, int]) -> int:
-        """Return the highest event time (ms) that a batch up to the offsets `ends` reads. The batch
-        must read at least one record.
-        """
+        """Return the highest event time (ms) in a batch up to `ends`, which must read a record."""
         return max(self.splits[name].time(end - 1) for name, end in ends.items() if end > self.positions[name])
 
 
@@ -152,9 +150,7 @@ class NativeReader(VirtualReader):
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
-        """Return the end offset of each split in a batch planned at `now` (wall clock, ms), or None
-        if there is nothing to read.
-        """
+        """Return the ends of a batch planned at `now` (wall clock, ms), or None if it is empty."""
         ends = self.ends(now)
         unread = {name: end - self.positions[name] for name, end in ends.items()}
         total = sum(unread.values())

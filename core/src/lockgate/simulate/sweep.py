@@ -29,9 +29,7 @@ class Sweep:
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to use, by the rule of this module, or None if every value
-        loses rows.
-        """
+        """The outcome of the `max_drift` to use (rule of this module), or None if all lose rows."""
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
         freshest = min((outcome.longest_wait_ms for outcome in whole), default=0)

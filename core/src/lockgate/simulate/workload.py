@@ -66,9 +66,7 @@ class SplitLoad:
         return sum(stretch.records for stretch in self.stretches)
 
     def time(self, offset: int) -> int:
-        """Return the event time (ms) of the record at `offset`. Raises `InvalidValue` if the log
-        never holds such a record.
-        """
+        """Return the event time (ms) of the record at `offset`, or raise `InvalidValue`."""
         for stretch in self.stretches:
             if offset < stretch.records:
                 return stretch.time(offset)

@@ -222,10 +222,7 @@ class ByName(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message. `default` is MISSING if the field is required.
-
-    `step` is the last step of a `Path` to the field.
-    """
+    """One field. `default` is MISSING if it is required, and `step` the last step of its `Path`."""
 
     name: str
     shape: Shape

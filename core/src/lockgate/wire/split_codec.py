@@ -48,10 +48,7 @@ def split_from_text(text: object) -> KafkaPartitionSplit:
 
 
 def check_source_event(event: object) -> dict[str, Any]:
-    """Return `event` unchanged.
-
-    Raises `InvalidValue` if it is not a JSON object, or if it is too large or too deeply nested.
-    """
+    """Return a JSON object unchanged. Raises `InvalidValue` if it is none, too large or deep."""
     if not isinstance(event, dict):
         raise InvalidValue("event", "must be an object")
     if _is_deeper(event, SOURCE_EVENT_DEPTH):

@@ -29,9 +29,7 @@ class Dangers:
         self._said = {look: list[str]() for look in looks}
 
     async def look(self) -> None:
-        """Run each check once, and log the dangers that are new or resolved. Dangers of a failed
-        check stay as they were.
-        """
+        """Run each check, and log new and resolved dangers. A failed check changes nothing."""
         for look, said in self._said.items():
             found = await look()
             if found is None:

@@ -25,17 +25,13 @@ class TurnListener:
         """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Handle a turn, even if it has not changed the group. The group is stored, but the
-        commands are not answered yet.
-        """
+        """Handle a stored turn, even one without changes, before its commands are answered."""
         return None
 
     def splits_changed(
         self, group: str, source: str, before: Enumerator | None, after: Enumerator
     ) -> Steps[None] | None:
-        """Handle a change of a source's enumerator by this process. `before` is None for a new
-        one.
-        """
+        """Handle this process's change of a source's enumerator. `before` is None for a new one."""
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
@@ -48,9 +44,7 @@ class TurnListener:
 
 
 class Listeners:
-    """The listeners in `all`. Each method calls the same method of every listener in order, and
-    runs the steps that it returns.
-    """
+    """The listeners in `all`. Each method calls all of theirs in order, and runs their steps."""
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()

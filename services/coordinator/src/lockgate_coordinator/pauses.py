@@ -32,9 +32,7 @@ class InTurn:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Run `steps` and return their result. The first step runs at once, and the others take
-        turns with other work.
-        """
+        """Run `steps` and return their result. All but the first take turns with other work."""
         try:
             next(steps)
             # Taking a free lock lets no other request run, and the first step has just run.

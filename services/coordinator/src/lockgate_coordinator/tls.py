@@ -103,9 +103,7 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Load the files if one of them has changed, and log the outcome. If a file is invalid,
-        new connections use the previous files.
-        """
+        """Load changed files, and log the outcome. Invalid ones leave the previous ones in use."""
         if not self._watched.have_changed():
             return
         try:

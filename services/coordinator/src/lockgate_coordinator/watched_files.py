@@ -13,9 +13,7 @@ class WatchedFiles:
         self._seen = self._signatures()
 
     def have_changed(self) -> bool:
-        """Return whether a file has changed since the last call or, for the first call, since this
-        object was created.
-        """
+        """Return whether a file has changed since the last call, or else since the start."""
         before, self._seen = self._seen, self._signatures()
         return self._seen != before
 

@@ -293,10 +293,7 @@ class CoordinatorClient(Connection):
         return event
 
     def _record(self, kind: str, event: Event | None, **fields: Any) -> None:
-        """Append a line with the revision and read limit of `event` to the process's history.
-
-        Do nothing if `event` is None.
-        """
+        """Append a line about `event`, unless it is None, to the process's history."""
         if event is not None:
             heard = {"revision": event.revision, "read_limit": event.max_desired_watermark}
             record(kind, self._name, lambda: {**heard, **fields})

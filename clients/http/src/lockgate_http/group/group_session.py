@@ -71,10 +71,7 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return this process's session in the coordinator's group, and open it if there is none.
-
-        Call `leave` at the end.
-        """
+        """Return this process's session in the group, or open one. Call `leave` at the end."""
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
         with _open_lock:
             session = _open.get(key)
@@ -144,10 +141,7 @@ class GroupSession:
         return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
 
     def _listen(self) -> None:
-        """Start the listener, if it does not run yet.
-
-        Call this after the first answer, because before that the group may not exist.
-        """
+        """Start the listener, unless it runs. Call this after an answer: then the group exists."""
         if not self._listens:
             self._listens = True
             self.client.begin(Listener(self.client, self.tell, self._gone).listen)

@@ -131,10 +131,7 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Wait for news that may change the next plan, and return True.
-
-        Return False after `wait_ms`, or once the membership is closed.
-        """
+        """Return whether news for the next plan came within `wait_ms`, and before `close`."""
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
@@ -189,11 +186,7 @@ class Membership:
         self._reporting.in_doubt = True
 
     def renew_lease(self) -> None:
-        """Repeat the last reports on the keeper's thread.
-
-        Do nothing if the query is making a plan, because the plan reports too. An error is logged,
-        and the next plan raises it.
-        """
+        """Repeat the last reports, as in `Member`. The next plan raises an error, if any."""
         if not self._lock.acquire(blocking=False):
             return
         try:

@@ -78,9 +78,7 @@ class Network:
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """Add a task that runs `operator`. Raises `InvalidValue` if the name is taken, and
-        `WrongState` after `start`.
-        """
+        """Add a task. Raises `InvalidValue` for a taken name, and `WrongState` after `start`."""
         self._not_started()
         if name in self.tasks:
             raise InvalidValue("name", f"must be new, but there is a task {name!r} already")
@@ -88,9 +86,7 @@ class Network:
         return task
 
     def source(self, name: str) -> Task:
-        """Add a source: a task to whose `output` the caller emits elements. Raises the same errors
-        as `add`.
-        """
+        """Add a task to whose `output` the caller emits elements. Raises the errors of `add`."""
         return self.add(name, Operator())
 
     def connect(

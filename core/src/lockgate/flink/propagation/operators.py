@@ -19,8 +19,8 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """The base class of operators. By itself, it passes records on. Raises `InvalidValue` if the
-    number of `inputs` is below 1.
+    """The base class of operators. It passes records on. Raises `InvalidValue` for `inputs` below
+    1.
     """
 
     output: DataOutput

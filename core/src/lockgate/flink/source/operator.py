@@ -257,9 +257,7 @@ class SourceOperator(Generic[S]):
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
-        """Make the whole source wait if the oldest sample of its watermark is above the max desired
-        watermark, else let it read again.
-        """
+        """Let the whole source wait while its oldest sample is above `max_desired_watermark`."""
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
             self._waiting = Signal()

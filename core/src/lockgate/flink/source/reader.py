@@ -67,14 +67,7 @@ S = TypeVar("S", bound=SourceSplit)
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """The environment of a reader.
-
-    Attributes:
-        subtask: The number of the reader's subtask.
-        parallelism: The number of subtasks.
-        host: The host on which the reader runs.
-        send: A function that sends an event to the coordinator.
-    """
+    """The environment of a reader, as in `SourceOptions`. `send` sends to the coordinator."""
 
     subtask: int
     parallelism: int

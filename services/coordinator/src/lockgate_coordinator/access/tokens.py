@@ -31,9 +31,7 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """Tokens are invalid. The text names the place, the field and the expected form of its value.
-    It never quotes the value.
-    """
+    """Tokens are invalid. The text names place, field and expected form, but never the value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,14 +31,8 @@ _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """The limits on each token's requests in progress.
-
-    Args:
-        app: The application for accepted requests.
-        keyring: The valid tokens. Streams and long polls of other tokens are ended.
-        most_waiting: The maximum number of streams and long polls of a token.
-        answer: A function that returns the response to a refused request, given its path and the
-            error.
+    """The limits on each token's requests in progress, of which `most_waiting` may be streams and
+    long polls. `app`, `keyring` and `answer` are as in `Guard`.
     """
 
     def __init__(

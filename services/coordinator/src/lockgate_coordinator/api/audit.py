@@ -71,9 +71,7 @@ def audited(
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """Return `[old, new]` for each key of the configuration that differs, with long values
-    shortened. `old` is None for a new group.
-    """
+    """Return `[old, new]`, shortened, for each key that differs. `old` is None for a new group."""
     old = {} if before is None else to_json(before)
     new = to_json(after)
     return {key: [shortened(old.get(key)), shortened(value)] for key, value in new.items() if old.get(key) != value}

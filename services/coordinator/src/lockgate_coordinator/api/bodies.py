@@ -104,9 +104,7 @@ def large_message(kind: type[T]) -> Any:
 
 
 async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any) -> T:
-    """Return the result of `decode` with `arguments`, the last of which is the body. A large body
-    is decoded on a thread.
-    """
+    """Return `decode(*arguments)`. If the last one, the body, is large, this runs on a thread."""
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
     return await in_turn.on_thread(decode, *arguments)

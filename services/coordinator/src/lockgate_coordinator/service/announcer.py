@@ -88,9 +88,7 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether a newer epoch of `reader` has requested its splits of `source`. Return
-        False if `reader` is None.
-        """
+        """Return whether a newer epoch of `reader`, if it is not None, has requested splits."""
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
         return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
@@ -234,9 +232,7 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Check the group whenever a check is due, and send heartbeats. Return once it is
-        deleted.
-        """
+        """Check the group whenever a check is due, and send heartbeats, until it is deleted."""
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:

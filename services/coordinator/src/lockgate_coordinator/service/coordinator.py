@@ -137,9 +137,7 @@ class Coordinator:
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Delete the group if it has expired. Otherwise, remove its expired readers. Raises
-        `UnknownGroup` if the group does not exist.
-        """
+        """Delete the group if it has expired, else its expired readers. Raises `UnknownGroup`."""
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
             loaded = await self.store.load(name)
@@ -153,9 +151,7 @@ class Coordinator:
     async def register(
         self, name: str, source: str, event: ReaderRegistrationEvent, by: str | None = None
     ) -> RegistrationAnswer:
-        """Register a reader, and return its new epoch with the group's event. Create the group if
-        it does not exist.
-        """
+        """Register a reader, and create the group if needed. Return the epoch and the event."""
         await self._check_groups(name)
         turn, outcome = await self.queue.submit(name, Register(source, event, by))
         assert isinstance(outcome, Opened)
@@ -223,9 +219,7 @@ class Coordinator:
         return answer
 
     async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
-        """Set a static list of the source's splits, and return the result. From then on, readers do
-        not discover splits of the source.
-        """
+        """Set a static list of the source's splits (`Enumerators.put_list`)."""
         return await self.enumerators.put_list(await self.refresh(name), source, found)
 
     async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:

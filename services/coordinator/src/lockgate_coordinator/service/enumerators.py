@@ -47,13 +47,7 @@ same object if nothing changes.
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The result of setting a static list.
-
-    Attributes:
-        enumerator: The enumerator with the list.
-        new: The number of splits that were not known before.
-        missing: The number of known splits that are not in the list.
-    """
+    """The enumerator with a static list, and how many splits are new in it or missing from it."""
 
     enumerator: Enumerator
     new: int

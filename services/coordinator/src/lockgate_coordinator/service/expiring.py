@@ -33,9 +33,7 @@ async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
 
 
 async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:
-    """Remove the expired readers of each group, and expired groups. Raises `StoreUnavailable` if
-    the store does not answer.
-    """
+    """Remove expired readers and groups. Raises `StoreUnavailable` if the store does not answer."""
     after = ""
     while names := await coordinator.store.names(after, NAMES_AT_ONCE):
         for name in names:

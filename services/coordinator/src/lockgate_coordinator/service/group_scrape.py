@@ -30,9 +30,7 @@ GROUPS_AT_ONCE = 16
 
 
 async def scrape_groups(coordinator: Coordinator) -> Scrape:
-    """Return the figures of the first `MOST_GROUPS` groups. If the store fails, return those of the
-    groups counted so far.
-    """
+    """Return the figures of the first `MOST_GROUPS` groups, or of fewer if the store fails."""
     scrape = Scrape()
     try:
         names = await coordinator.store.names("", MOST_GROUPS + 1)

@@ -44,9 +44,7 @@ class Persistence:
         self.gave_up_at: float | None = None
 
     def check(self) -> None:
-        """Raise `StoreUnavailable` if a commit has failed in the last `UNREADY_S` seconds, unless
-        one has succeeded since.
-        """
+        """Raise `StoreUnavailable` for `UNREADY_S` after a failed commit, until one succeeds."""
         if self.gave_up_at is not None and asyncio.get_running_loop().time() - self.gave_up_at < UNREADY_S:
             raise StoreUnavailable(
                 "commits of other coordinators keep overtaking this one's: it may be too far from Redis"

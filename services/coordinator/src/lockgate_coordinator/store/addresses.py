@@ -185,9 +185,7 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Return the error for an invalid `part`, without quoting the address. `expected` says what the
-    part must be.
-    """
+    """Return the error for a `part` that is not as `expected`, without quoting the address."""
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
     )

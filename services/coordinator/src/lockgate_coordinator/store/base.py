@@ -143,12 +143,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """A range of journal entries, whose ids have the form MS-NUMBER.
-
-    Attributes:
-        after: A lower bound of ids, which is not in the range, or an empty string.
-        before: An upper bound of ids, which is not in the range, or an empty string.
-        newest_first: Whether entries are read from the newest to the oldest.
+    """A range of journal entries, whose ids have the form MS-NUMBER. The bounds `after` and
+    `before` are ids outside the range, or empty strings.
     """
 
     after: str = ""
@@ -186,9 +182,7 @@ class Store(Protocol):
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Return the state of the group's enumerators, which is empty if the group does not
-        exist.
-        """
+        """Return the state of the group's enumerators, which is empty without the group."""
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
@@ -229,9 +223,7 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return a sentence for each setting that allows the store to lose groups, or None if the
-        settings cannot be read.
-        """
+        """Return a sentence for each setting that may lose groups, or None if it cannot be read."""
         ...
 
     async def close(self) -> None: ...

@@ -22,9 +22,7 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a function that returns the time in ms since the Unix epoch, but follows the monotonic
-    clock.
-    """
+    """Return a function for the time (ms since 1970) that follows the monotonic clock."""
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 

@@ -48,9 +48,7 @@ class ServerClocks:
         return tuple(jump for jump in jumps if jump.number > made_up)
 
     def made_up(self, name: str, jumps: tuple[ClockJump, ...], part: str = "") -> None:
-        """Record that this process has stored the group with its times moved by `jumps`. `part` is
-        as in the method `jumps`.
-        """
+        """Record that the group is stored with its times moved. `part` is as in `jumps`."""
         if jumps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()

@@ -109,9 +109,7 @@ class Records(Protocol[V, S]):
         ...
 
     def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
-        """Return `before` with the new `head` and the records in `changes`. If a record in
-        `changes` is None, its key is removed.
-        """
+        """Return `before` with the new `head` and `changes`. A record of None removes its key."""
         ...
 
 
@@ -156,9 +154,7 @@ class States(Generic[V, S]):
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
-        """Return the cached state with an estimate of Redis's time, or None if the group is not
-        cached.
-        """
+        """Return the cached state at an estimate of Redis's time, or None if there is none."""
         seen = self._seen.get(name)
         return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
 

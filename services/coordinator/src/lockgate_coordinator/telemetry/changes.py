@@ -131,9 +131,7 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Return whether the reader has only reported a watermark. Its wait may begin, continue or
-    end.
-    """
+    """Return whether only a watermark was reported. The wait may begin, continue or end."""
     was, now = old.reported, new.reported
     return (
         was is not None

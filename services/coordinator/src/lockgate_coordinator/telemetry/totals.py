@@ -57,9 +57,7 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drop the totals of all groups except `groups`. Without this, totals of groups that
-        another coordinator has deleted would stay.
-        """
+        """Drop the totals of all groups but `groups`, as other coordinators delete groups, too."""
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
 

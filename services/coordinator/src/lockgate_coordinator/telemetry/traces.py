@@ -75,9 +75,7 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
 
 
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
-    """Return the name and the attributes of a request's span. The name is the route, or the method
-    if no route matches.
-    """
+    """Return the name (route, or method if none matches) and the attributes of a request's span."""
     method, path = scope.get("method", ""), scope.get("path", "")
     route = route_of(method, path)
     if route is None:
