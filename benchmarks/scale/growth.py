@@ -224,7 +224,7 @@ def of_splits(splits: int) -> Costs:
     def said(before: Enumerator, subtask: int, event: SplitExchange, now_ms: int) -> tuple[Enumerator, float]:
         began = time.process_time()
         reader = (subtask, event.epoch)
-        after = at_once(exchange(before, reader, "s", event, CONFIG, Now(now_ms), LastReports(None, "s"))).enumerator
+        after = at_once(exchange(before, reader, "s", event, CONFIG, Now(now_ms), LastReports({}, "s"))).enumerator
         wishes(after, reader, event, now_ms)
         return after, time.process_time() - began
 

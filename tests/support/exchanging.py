@@ -9,7 +9,7 @@ from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import SplitExchange
 
-NO_REPORTS = LastReports(None, "s")
+NO_REPORTS = LastReports({}, "s")
 CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100)
 
 

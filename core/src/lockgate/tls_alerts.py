@@ -21,8 +21,5 @@ _WORDS = {
 
 
 def refusal(reason: str | None) -> str | None:
-    """Return a TLS alert in words, or None if it does not concern the client's certificate.
-
-    `reason` is OpenSSL's name of the alert, or None.
-    """
+    """Return OpenSSL's `reason` in words, or None if it is no alert about a client certificate."""
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

@@ -71,7 +71,7 @@ class MembersOfOneGroup:
         self.group, _ = evaluate(commands.report(self.group, "s", report, self.now), self.now)
         message = member.message(tuple(split(partition) for partition in range(self.partitions)))
         reader, before = (member.subtask, member.epoch), self.enumerator
-        reports = LastReports(self.group, "s")
+        reports = LastReports(self.group.readers, "s")
         done = exchange(before, reader, message, self.now, self.config, reports)
         self._follow(before, done.enumerator, reader)
         wish = wishes(done.enumerator, reader, message, self.now)
@@ -91,7 +91,7 @@ class MembersOfOneGroup:
         member.held.clear()
         self.members.remove(member)
         reader, before = (member.subtask, member.epoch), self.enumerator
-        self._follow(before, at_once(leave(before, reader, self.now, LastReports(self.group, "s"))), reader)
+        self._follow(before, at_once(leave(before, reader, self.now, LastReports(self.group.readers, "s"))), reader)
         self.left[member.subtask] = member.epoch
         self.group = commands.leave(self.group, "s", member.subtask, member.epoch, self.now)
 

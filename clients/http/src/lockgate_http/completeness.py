@@ -169,9 +169,6 @@ def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
 
 
 def _place(reader: Json, read: int, until: int) -> str:
-    """Return a phrase that says how far a reader has read, and how much is left until `until`.
-
-    `read` is the event time up to which it has read everything, or MIN. Both times are in ms.
-    """
+    """Return how far a reader has read (to `read`, or not yet) and what is left until `until`."""
     where = f"at {moment(read)}, {span(until - read)} to go" if read > MIN else "which has read nothing yet"
     return f"{reader_name(reader)} {where}"

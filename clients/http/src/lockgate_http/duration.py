@@ -12,11 +12,7 @@ _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta
 
 
 def milliseconds(name: str, value: Duration) -> int:
-    """Return `value` in ms.
-
-    Raises `ConfigurationError`, which names the option `name`, if `value` is negative or not a
-    duration.
-    """
+    """Return `value` in ms. If it is invalid, raise `ConfigurationError`, which names `name`."""
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)
     elif isinstance(value, str):

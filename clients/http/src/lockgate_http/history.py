@@ -73,10 +73,7 @@ class History:
 
 
 def record(kind: str, group: str, fields: Callable[[], Mapping[str, Any]]) -> None:
-    """Append a line to this process's history, with the fields that `fields` returns.
-
-    If the process has no history, do nothing and do not call `fields`.
-    """
+    """Append a line with the fields of `fields`, which is not called without a history."""
     history = _opened[pid] if (pid := os.getpid()) in _opened else _open(pid)
     if history is not None:
         history.write(kind, group, **fields())

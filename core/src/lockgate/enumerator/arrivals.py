@@ -27,12 +27,12 @@ In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps 
 watermark until the subtask reports again.
 """
 
+from collections.abc import Mapping
 from itertools import chain
 
 from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.enumerator.work import Work
-from lockgate.group.group import Group
-from lockgate.group.reader import Arriving, Reader
+from lockgate.group.reader import Arriving, Reader, ReaderKey
 from lockgate.group.reporting import RESTING
 from lockgate.steps import Steps, for_each
 from lockgate.watermark import MIN
@@ -40,17 +40,17 @@ from lockgate.wire.split_events import SplitExchange
 
 
 class LastReports:
-    """The last split reports of a source's readers. There are none if `group` is None."""
+    """The last split reports of a source's readers, out of all `readers` of its group."""
 
-    def __init__(self, group: Group | None, source: str) -> None:
-        self._group, self._source = group, source
+    def __init__(self, readers: Mapping[ReaderKey, Reader], source: str) -> None:
+        self._readers, self._source = readers, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
         """Return the watermark (ms) of split `id` in the last report of the reader `subtask`.
 
         Return None if no watermark is known, or if the split or its reader is idle or finished.
         """
-        reader = self._reader(subtask)
+        reader = self._readers.get((self._source, subtask))
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
             return None
         split = reader.reported.splits.get(id)
@@ -64,16 +64,13 @@ class LastReports:
         A report that names no splits counts for all of them if it came with the present exchange
         (`reports_now`), and otherwise for none.
         """
-        known = self._reader(reader[0])
+        known = self._readers.get((self._source, reader[0]))
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
             return False
         split = known.reported.splits.get(id)
         if split is None:
             return reports_now and not known.reported.splits
         return split.watermark > MIN or split.state in RESTING
-
-    def _reader(self, subtask: int) -> Reader | None:
-        return None if self._group is None else self._group.readers.get((self._source, subtask))
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:

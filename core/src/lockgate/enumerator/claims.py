@@ -50,10 +50,7 @@ class Claim(Enum):
 
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
-    """Return the decision on a claim. If it counts, assign the split to the reader.
-
-    The split then has the position that `position_after` returns.
-    """
+    """Decide on a claim. If it counts, assign the split to the reader (`position_after`)."""
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)
     if holder is not None:
@@ -94,10 +91,7 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the reader's splits that are in doubt (`Work.is_in_doubt`), except those in `named`.
-
-    `named` contains the ids of the splits that the reader still presents.
-    """
+    """Free the reader's splits in doubt (`Work.is_in_doubt`), except the presented ids `named`."""
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
     yield from for_each(gone, lambda each: work.give_up(reader, *each))
@@ -116,11 +110,7 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Return whether a claim to a split that no reader holds counts.
-
-    `free` is the split, or None if the enumerator does not know it. `number` is the claim's
-    assignment number.
-    """
+    """Return whether a claim with `number` to a free split, or an unknown one (None), counts."""
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
     is_a_split = free is not None if work.now.listed else not work.now.known_to
@@ -128,11 +118,7 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the store may have lost the assignment `number` of a split.
-
-    It may have if the number is above `last` (the split's last known number) and `known_to`, but
-    not above `began_at`.
-    """
+    """Return whether the store may have lost this assignment, made after the known `last`."""
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

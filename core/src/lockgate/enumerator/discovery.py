@@ -37,10 +37,7 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Record `found`, the complete list of the source's splits.
-
-    `by` is the subtask of the reader that sent it, or None if an operator set it.
-    """
+    """Record the complete list of splits from the reader `by`, or from an operator (None)."""
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
@@ -62,10 +59,7 @@ def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -
 
 
 def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with an operator's list of the splits, and with the free ones assigned.
-
-    From now on, no reader is asked to list the splits.
-    """
+    """Return the enumerator with an operator's list, which ends discovery. Assign free splits."""
     work = Work(enumerator, now_ms)
     yield from take_list(work, found, None)
     yield from assign(work)

@@ -64,11 +64,7 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator.
-
-    At first it assigns nothing, because the store may have lost an earlier enumerator whose readers
-    may still come.
-    """
+    """Return a new enumerator, which first waits: the store may have lost an earlier one."""
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
@@ -110,10 +106,7 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Return the enumerator without `reader`, whose splits are freed at their last positions.
-
-    Return the same object if the enumerator does not have the reader.
-    """
+    """Free the splits of `reader` and remove it. Return the same object if it is unknown."""
     if reader not in enumerator.readers:
         return enumerator
     work = Work(enumerator, now_ms, reports.watermark)
@@ -123,10 +116,7 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator in a new history, in which nothing is assigned for one lease.
-
-    Call this after the store has lost its last commits.
-    """
+    """Begin a new history after lost commits, in which nothing is assigned for one lease."""
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
     return (yield from work.result())

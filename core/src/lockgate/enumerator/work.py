@@ -132,19 +132,11 @@ class Work:
         return taken
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
-        """Return whether one of the commits that the store lost may have moved the split elsewhere.
-
-        That is so if the split was assigned before the loss and its reader has not presented it
-        since.
-        """
+        """Return whether a lost commit may have moved a split that was not presented since."""
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """End the doubt about a split, if there is any.
-
-        Another reader that claims the split may go on reading it for one lease, so nothing is
-        assigned before that lease is over.
-        """
+        """End the doubt about a split, if any. A claimant may read it for one lease, so wait."""
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
             self.set(assigning_at=until)
@@ -217,10 +209,7 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return the assignment number that all changes of this `Work` share.
-
-        It is the time (ms), or the last number + 1 if that is higher.
-        """
+        """Return the number of all changes of this `Work`: the time (ms), or the last one + 1."""
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
         return self._number

@@ -71,7 +71,8 @@ class AscendingTimestamps(BoundedOutOfOrderness):
         super().__init__(Duration(0))
 
 
-def _its_own_time(event: object, timestamp: int) -> int:
+def record_timestamp(value: object, timestamp: int) -> int:
+    """Return the record's own timestamp (ms), such as Kafka's. This is the default assigner."""
     return timestamp
 
 
@@ -80,7 +81,7 @@ class PunctuatedWatermarks(WatermarkGenerator):
     None. By default, the watermark is the event time.
     """
 
-    def __init__(self, watermark_of: Callable[[object, int], int | None] = _its_own_time) -> None:
+    def __init__(self, watermark_of: Callable[[object, int], int | None] = record_timestamp) -> None:
         self._watermark_of = watermark_of
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:

@@ -91,15 +91,11 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
-        """Return a handle to the output `name`. Watermarks emitted to it are combined at once.
-        Raises `UnknownName` if the output is not registered.
-        """
+        """Return a handle to an output, combined at once. Raises `UnknownName`."""
         return _Output(self, name, self._registered(name), immediate=True)
 
     def deferred(self, name: str) -> WatermarkOutput:
-        """Return a handle to the output `name`. Watermarks emitted to it are combined by the next
-        `on_periodic_emit`. Raises `UnknownName` if the output is not registered.
-        """
+        """Return a handle to an output, combined by `on_periodic_emit`. Raises `UnknownName`."""
         return _Output(self, name, self._registered(name), immediate=False)
 
     def on_periodic_emit(self) -> None:

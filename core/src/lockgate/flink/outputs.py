@@ -99,9 +99,7 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Create and return the main output, to which the reader writes. It emits the stream to
-        `output`, and reports to `listener`. A second call raises `WrongState`.
-        """
+        """Create the main output, which emits to `output`. A second call raises `WrongState`."""
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)

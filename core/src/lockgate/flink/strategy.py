@@ -18,17 +18,13 @@ from lockgate.flink.generators import (
     NoWatermarks,
     PunctuatedWatermarks,
     WatermarkGenerator,
+    record_timestamp,
 )
 from lockgate.flink.idleness import WatermarksWithIdleness, checked_timeout
 from lockgate.watermark import MAX
 
 TimestampAssigner = Callable[[object, int], int]
 """`(value, timestamp that the record came with) -> event time in ms`."""
-
-
-def record_timestamp(value: object, timestamp: int) -> int:
-    """Return the record's own timestamp (ms), such as Kafka's. This is the default assigner."""
-    return timestamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,7 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Open a new epoch of a reader, and create the group if it does not exist.
-
-    A new group has the configuration that the reader sends, or else the default one.
-    """
+    """Open a new epoch of a reader. Create the group if needed, by the reader's configuration."""
 
     source: str
     event: ReaderRegistrationEvent
@@ -71,10 +68,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Record the slowest split on its way to each reader of a source (`Reader.arriving`).
-
-    `arriving` maps subtasks to these splits, or to None if no split is on its way.
-    """
+    """Record each reader's slowest split on its way (`Reader.arriving`), by subtask, or None."""
 
     source: str
     arriving: Mapping[int, Arriving | None]
@@ -110,10 +104,7 @@ class RemoveLost:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Configuration versions in an HTTP precondition (`If-Match` or `If-None-Match`).
-
-    If `any` is true, they are all versions, as with `*`.
-    """
+    """Configuration versions in `If-Match` or `If-None-Match`. With `any` (`*`), all versions."""
 
     named: frozenset[int] = frozenset()
     any: bool = False
@@ -167,10 +158,7 @@ class PreconditionFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The command took effect, in this turn or, if it is `repeated`, in an earlier one.
-
-    `removed` lists the readers that it has removed in this turn.
-    """
+    """The command took effect, now or earlier (`repeated`), and `removed` these readers."""
 
     removed: tuple[ReaderKey, ...] = ()
     repeated: bool = False

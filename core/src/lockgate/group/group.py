@@ -138,10 +138,7 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """Return the group with a new revision above `revision` if its own is lower.
-
-    A lower one means that the store has lost an announced change.
-    """
+    """Return the group with a revision above a lost, announced `revision`, if its own is lower."""
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
 

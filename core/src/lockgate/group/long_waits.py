@@ -35,10 +35,7 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """Return the reader's `held_since` (ms, or None) and `passed_over` after its report `event`.
-
-    `reader` is the reader before the report.
-    """
+    """Return `held_since` (ms, or None) and `passed_over` of `reader` after its report `event`."""
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX

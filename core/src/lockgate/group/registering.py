@@ -30,11 +30,7 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Return the group with a new epoch of the reader.
-
-    Raises `ReaderBusy` if another owner's lease of the reader still runs, unless the event asks for
-    a takeover.
-    """
+    """Return the group with a new epoch of the reader, or raise `ReaderBusy` for another owner."""
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)
     old = group.readers.get(key)

@@ -66,10 +66,7 @@ _DONE = Done()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the group `name`, with the outcome of each command.
-
-    If the group does not exist after the turn, `after` and `announced` are None.
-    """
+    """One turn of the group `name`. `after` and `announced` are None if it does not exist then."""
 
     name: str
     now: Now
@@ -167,10 +164,7 @@ class _Rules:
         return group if after is found else after
 
     def carry_out(self, command: Command, group: Group | None) -> tuple[Group, Outcome]:
-        """Return the group and the outcome after any command except `Reports`.
-
-        Raises `Refused` or `PreconditionFailed` if the command has to be refused.
-        """
+        """Return group and outcome after a command other than `Reports`, or raise its refusal."""
         if isinstance(command, Once):
             return self._once(command, group)
         if isinstance(command, Register):
@@ -204,11 +198,7 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Return the group and the outcome after a command.
-
-        If a command with the same act took effect before, return the same group and the outcome of
-        that command.
-        """
+        """Carry out a command, or return the outcome of the first one with the same act."""
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
             if isinstance(command, Configure):

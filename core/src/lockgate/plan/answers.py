@@ -148,9 +148,7 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the cut for a batch that ends at `event_time` (ms). Raises `Unasked` if these
-        answers are closed and `event_time` is not confirmed.
-        """
+        """Return the cut for a batch to end at. Raises `Unasked` if closed and not confirmed."""
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
         return self.cut(event_time)

@@ -20,13 +20,10 @@ from lockgate.watermark import MIN
 class VirtualLog:
     """The simulated logs of all splits, as a `lockgate.plan.model.SplitLog` for the planner."""
 
+    read_budget_spent = False  # asking costs nothing here
+
     def __init__(self, splits: Mapping[str, SplitLoad], positions: Mapping[str, int], ends: Mapping[str, int]) -> None:
         self._splits, self._positions, self._ends = splits, positions, ends
-
-    @property
-    def read_budget_spent(self) -> bool:
-        """Always false, because asking costs nothing here."""
-        return False
 
     def heads(self) -> Mapping[str, Head]:
         return {
@@ -94,7 +91,9 @@ class VirtualReader:
         """Finish a batch at `now` (wall clock, ms) that reads each split up to its offset in
         `ends`. Update positions, tally and watermark.
         """
-        cutoff = self._cutoff(self._closed)
+        closed, window = self._closed, self.load.window_ms
+        # rows with a lower event time (ms) are late
+        cutoff = MIN if closed == MIN else closed // window * window if window else closed + 1
         for name, end in ends.items():
             split, position = self.splits[name], self.positions[name]
             if end <= position:
@@ -111,13 +110,6 @@ class VirtualReader:
         kept = sum(max(0, end - self.splits[name].up_to(cutoff - 1)) for name, end in self.positions.items())
         self.tally.state_rows = max(self.tally.state_rows, kept)
         self.watermark = max(self.watermark, self._highest - self.load.delay_ms)
-
-    def _cutoff(self, watermark: int) -> int:
-        """Return the event time (ms) below which rows are late under this `watermark` (ms)."""
-        if watermark == MIN:
-            return MIN
-        window = self.load.window_ms
-        return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
         """Return how far apart (ms) the splits are, by the event time of the last record that was

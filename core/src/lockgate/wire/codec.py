@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
@@ -86,10 +87,7 @@ class Shape:
     """The decoder and encoder of one type of values."""
 
     def read(self, value: object, path: Path, faults: Faults) -> Any:
-        """Return `value`, decoded from JSON, or add its faults to `faults`, under `path`.
-
-        If there are faults, the result must not be used.
-        """
+        """Return `value` decoded, or add faults under `path`; the result must not be used then."""
         raise NotImplementedError
 
     def write(self, value: Any) -> Any:
@@ -266,17 +264,9 @@ class Message(Shape):
         return {field.name: None if found is None else field.shape.write(found) for field, found in values}
 
 
-_shapes: dict[type[Any], Message] = {}
-
-
+@cache
 def shape_of(kind: type[Any]) -> Message:
     """Return the shape of a message's class, built from the types of its fields, and cache it."""
-    if kind not in _shapes:
-        _shapes[kind] = _message(kind)
-    return _shapes[kind]
-
-
-def _message(kind: type[Any]) -> Message:
     hints = get_type_hints(kind, include_extras=True)
     found = list[Field]()
     for each in fields(kind):

@@ -160,10 +160,8 @@ def serve_command(
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)
     if settings.guarded and tls is None and not _is_loopback(host):
         log.warning(
-            (
-                "others on the network can read the tokens that clients send over plain http to %s: set "
-                "--ssl-certfile, or put a TLS proxy in front of the coordinator"
-            ),
+            "others on the network can read the tokens that clients send over plain http to %s: set "
+            "--ssl-certfile, or put a TLS proxy in front of the coordinator",
             host,
         )
     # The web framework takes most of a second to import, and no other command needs it.

@@ -32,19 +32,16 @@ GRACE_S = 3
 KEEP_ALIVE_S = 75
 """The seconds for which an idle connection is kept. Readers pause for less time between reports."""
 
-
 SEND_BUFFER = 131_072
 """The size of a connection's send buffer in bytes. By default, it grows to MB for stuck clients."""
 
 STUCK_MS = 60_000
 """How long a client may leave data unacknowledged before the system closes its connection."""
 
-
 DRAIN_S = 1.5
 """The seconds for which `/readyz` fails before the listener closes, so that proxies notice it."""
 
 LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
-
 
 Beside = Callable[[], Coroutine[Any, Any, None]]
 """A coroutine function that runs as a background task until the service ends."""

@@ -69,11 +69,7 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """Return the decoded body.
-
-        Raises ValueError if the content type or the body is not JSON, or if the body is nested too
-        deeply.
-        """
+        """Return the decoded body. Raises ValueError if it is not JSON, or nested too deeply."""
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -125,11 +121,7 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in decoded JSON.
-
-        Raises ValueError, TypeError, OverflowError or AttributeError if that is not a problem
-        document.
-        """
+        """Return the problem in decoded JSON. Raises the errors that `of` catches if it is none."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

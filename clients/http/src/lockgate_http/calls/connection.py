@@ -103,10 +103,7 @@ class Connection:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Send one request and return its whole answer.
-
-        Raises `Unreachable` if no answer arrives, and `NotACoordinator` if the answer is too long.
-        """
+        """Send one request and return its answer. Raises the errors of `open` and `read`."""
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
 

@@ -30,10 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The functions for time and random numbers, which tests replace.
-
-    `clock` returns monotonic seconds, and `chance` a random number from 0 up to 1.
-    """
+    """The clock (monotonic s), sleep and random numbers (0 up to 1), which tests replace."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep

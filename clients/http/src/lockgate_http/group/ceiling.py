@@ -70,11 +70,7 @@ class Ceiling:
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Record that a report is being sent.
-
-        `lowest` is the lowest watermark (ms) in the report, without those of idle readers and those
-        that are MIN.
-        """
+        """Record that a report with this lowest watermark (`Reporting.lowest`) is being sent."""
         self._news, self._lowest = None, lowest
 
     def answered(self, event: Event, asked_at: float) -> None:

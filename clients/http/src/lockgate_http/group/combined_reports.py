@@ -26,11 +26,7 @@ class Member(Protocol):
     """A query that reports to its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether to report again.
-
-        A report is due if the last answered one is `after_s` seconds old, or if the last event may
-        no longer hold.
-        """
+        """Return whether the last answer is `after_s` seconds old, or may no longer hold."""
 
     def reports(self) -> list[Report]:
         """Return the current reports of the query's readers."""

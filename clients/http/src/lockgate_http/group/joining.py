@@ -51,10 +51,7 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Handle a group that does not exist yet: log a warning if others have similar names.
-
-    Raises `ConfigurationError` if the query may not create the group.
-    """
+    """Warn of groups with similar names, or raise `ConfigurationError` if creating is refused."""
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
         there = f" (did you mean {' or '.join(near)}?)" if near else ""

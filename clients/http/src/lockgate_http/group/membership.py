@@ -155,10 +155,7 @@ class Membership:
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
-        """Remove the readers from the group at once, with one call for each reader.
-
-        If the coordinator is unreachable, this takes no longer than `close` does.
-        """
+        """Remove the readers at once, one call each, in no more time than `close` takes."""
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
     # -- for the session --
@@ -200,10 +197,7 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """Call `last`, which sends the last request, and leave the session.
-
-        If `last` fails, log a warning with `otherwise`, which says what follows.
-        """
+        """Call `last` and leave the session. If `last` fails, log a warning with `otherwise`."""
         with self._session.changed:
             if self._closed.is_set():
                 return
@@ -239,10 +233,7 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """Return the ceiling under `coordination`.
-
-        A query that proceeds without its group has none (MAX), unless an operator has paused it.
-        """
+        """Return the ceiling, or MAX if the query proceeds and no operator has paused it."""
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 

@@ -134,9 +134,7 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Restore the splits from the bytes that `snapshot` returned. Raises `UnreadableBytes` if
-        these cannot be decoded, and `WrongState` after `open`.
-        """
+        """Restore splits from a `snapshot`. Raises `UnreadableBytes`, or `WrongState` once open."""
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)

@@ -56,9 +56,7 @@ class RequestSplitEvent:
 
 @dataclass(frozen=True, slots=True)
 class AddSplitEvent(Generic[S]):
-    """Splits for the reader of a subtask. `data` contains the bytes of each split, written by
-    version `serializer_version` of the serializer.
-    """
+    """Splits for a reader: the bytes of each, by version `serializer_version` of the serializer."""
 
     serializer_version: int
     data: tuple[bytes, ...]

@@ -101,9 +101,7 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """Return a change that pauses this split if it is ahead of `maximum` (ms). The change is
-        empty if the split is not ahead, or is paused, idle or unknown.
-        """
+        """Return its pause if the split is ahead of `maximum` (ms), not idle and not paused."""
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum
         return (

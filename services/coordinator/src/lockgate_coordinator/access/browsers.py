@@ -74,11 +74,10 @@ class Browsers:
         if known is None:
             if len(self._judged) >= 1_024:
                 self._judged.clear()
-            known = self._judged[host] = is_private(host.decode("latin-1")) or self._is_named(host.decode("latin-1"))
+            text = host.decode("latin-1")
+            is_named = ANY_HOST in self._hosts or _name(text).removesuffix(".") in self._hosts
+            known = self._judged[host] = is_private(text) or is_named
         return known
-
-    def _is_named(self, host: str) -> bool:
-        return ANY_HOST in self._hosts or _name(host).removesuffix(".") in self._hosts
 
 
 def is_private(host: str) -> bool:

@@ -96,9 +96,5 @@ class Guard:
                 authorization = value
         if authorization is None:
             return Unauthorized("the request has no token: send one in the header Authorization")
-        found = self._keyring.find(authorization)
-        return (
-            found
-            if found is not None
-            else Unauthorized("the Authorization header has no token that this coordinator knows")
-        )
+        unknown = "the Authorization header has no token that this coordinator knows"
+        return self._keyring.find(authorization) or Unauthorized(unknown)

@@ -23,9 +23,7 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Count a request of `key` and return 0. If the limit is reached, count nothing, and return
-        the seconds to wait, rounded up.
-        """
+        """Count a request and return 0, or return the seconds to wait (rounded up) at the limit."""
         now = self._clock()
         level = self._level(self._buckets.get(key), now)
         if level < 1:

@@ -7,7 +7,6 @@ random bits cannot be guessed, so a fast hash is enough.
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -47,7 +46,9 @@ class Token:
 
     def may_touch(self, group: str) -> bool:
         """Return whether the token's groups include `group`."""
-        return self.groups is None or any(_covers(pattern, group) for pattern in self.groups)
+        return self.groups is None or any(
+            group.startswith(each[:-1]) if each.endswith("*") else group == each for each in self.groups
+        )
 
 
 def new_token() -> str:
@@ -64,13 +65,6 @@ def stanza(token: Token) -> str:
     """Return the entry of a token for the TOML file. No value of a valid token needs escaping."""
     lines = ["[[token]]", f'name = "{token.name}"', f'sha256 = "{token.digest.hex()}"', f'role = "{token.role}"']
     if token.groups is not None:
-        lines.append(f"groups = [{_quoted(token.groups)}]")
+        quoted = ", ".join(f'"{name}"' for name in token.groups)
+        lines.append(f"groups = [{quoted}]")
     return "\n".join(lines)
-
-
-def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
-
-
-def _covers(pattern: str, group: str) -> bool:
-    return group.startswith(pattern[:-1]) if pattern.endswith("*") else group == pattern

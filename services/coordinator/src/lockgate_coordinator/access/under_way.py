@@ -87,9 +87,7 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """End the waiting requests of tokens that are no longer valid. Check every `LOOK_EVERY_S`
-        seconds, and return once no request waits.
-        """
+        """End waiting requests of invalid tokens every `LOOK_EVERY_S` s, until none waits."""
         try:
             while self._waiting:
                 await asyncio.sleep(LOOK_EVERY_S)
@@ -103,9 +101,7 @@ class UnderWay:
 
 
 class _AtOnce:
-    """The requests of one kind in progress. `counts` contains their number by the token's digest,
-    `most` is the limit for a token, and `what` names the kind in errors.
-    """
+    """Requests of one kind (`what`) in progress: their `counts` by token digest, `most` allowed."""
 
     def __init__(self, most: int, what: str) -> None:
         self.most, self.what, self.counts = most, what, Counter[bytes]()

@@ -59,8 +59,5 @@ def _revision(last_event_id: str | None) -> int:
     """Return the revision in a `Last-Event-ID`. For a missing or malformed ID, return a revision
     below all others, which makes the stream begin with the current event.
     """
-    return (
-        int(last_event_id)
-        if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id)
-        else BEFORE_ALL_REVISIONS
-    )
+    known = re.fullmatch("[0-9]{1,19}", last_event_id or "")
+    return int(known[0]) if known else BEFORE_ALL_REVISIONS

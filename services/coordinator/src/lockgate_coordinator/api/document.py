@@ -89,7 +89,7 @@ def install(app: FastAPI) -> None:
         # a service without tokens needs none, hence the empty alternative
         document["security"] = [{"token": []}, {}]
         for operation in (each for path in document["paths"].values() for each in path.values()):
-            operation["summary"] = _first_sentence(operation["description"])
+            operation["summary"] = " ".join(operation["description"].split()).split(". ")[0].removesuffix(".")
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
             if "application/json" in operation["responses"].get("422", {}).get(
@@ -100,10 +100,6 @@ def install(app: FastAPI) -> None:
 
     # FastAPI's own way to extend the document
     app.openapi = with_schemas  # type: ignore[method-assign]
-
-
-def _first_sentence(description: str) -> str:
-    return " ".join(description.split()).split(". ")[0].removesuffix(".")
 
 
 def _refusal(status: int, models: list[str]) -> Json:
@@ -129,9 +125,7 @@ def _problems() -> dict[str, Json]:
 
 
 def _problem(row: Problem, place: Json) -> Json:
-    """Return the schema of a problem (RFC 9457). `place` is the schema of its `instance` or, for a
-    rejected report in a batch, of its `index`.
-    """
+    """Return a problem's schema (RFC 9457). `place` is that of its `instance` or batch `index`."""
     kind, title, status = {"const": f"urn:lockgate:{row.type}"}, {"const": row.title}, {"const": row.status}
     return record({"type": kind, "title": title, "status": status, "detail": TEXT, **place, **row.members})
 

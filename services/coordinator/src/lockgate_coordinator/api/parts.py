@@ -34,7 +34,6 @@ Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
 Limit = Annotated[int, Query(ge=1, le=1000), Digits]
 """The maximum number of items on a page."""
 
-
 Key = Annotated[
     str | None,
     Header(
@@ -47,11 +46,7 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str:
-    """Return the id (`act`) by which a repeated request is recognised, or "" without a `key`.
-
-    `key` is the request's `Idempotency-Key`. The id also depends on `what`, so that two different
-    requests with the same key have different ids.
-    """
+    """Return the id (`act`) of a request `what` with this `Idempotency-Key`, or "" without one."""
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 
 

@@ -185,9 +185,7 @@ def _untyped(request: Request, status: HTTPStatus, detail: str, headers: Mapping
 
 
 def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> Response:
-    """Return a response with `members`. It is in ASCII, because it may quote characters that UTF-8
-    cannot encode, such as lone surrogates.
-    """
+    """Return a response in ASCII, as it may quote characters that UTF-8 cannot encode."""
     text = json.dumps({**members, "instance": path})
     return _ProblemResponse(text, members["status"], headers, media_type="application/problem+json", kind=kind)
 

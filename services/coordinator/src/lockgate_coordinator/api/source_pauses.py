@@ -14,7 +14,6 @@ from lockgate_coordinator.service.inspection import paused
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/pause", tags=["sources"])
 
-
 PAUSED: Responses = {200: answer("The pause that is in force", "PausedSource")}
 
 

@@ -21,11 +21,7 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield the frames of the event stream of `reader`.
-
-    There is a frame for each alignment event in `found`, for each changed value of an enumerator in
-    `found`, and a heartbeat for each None.
-    """
+    """Yield a frame for each event and changed enumerator value in `found`; heartbeats for None."""
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:

@@ -47,9 +47,7 @@ because it would load numpy.
 
 
 def routes() -> list[Route]:
-    """Return the routes of the files: `/` for the page, and `/dashboard/…` for the others. Raises
-    `RuntimeError` if the files of uPlot are not installed.
-    """
+    """Return the routes `/` (page) and `/dashboard/…`. Raises `RuntimeError` without uPlot."""
     folder = files("lockgate_coordinator.dashboard") / "static"
     found = {each.name: each.read_bytes() for each in folder.iterdir() if PurePosixPath(each.name).suffix in TYPES}
     found |= {} if "uPlot.iife.js" in found else _charts()

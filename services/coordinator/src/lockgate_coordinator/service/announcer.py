@@ -257,7 +257,8 @@ class Announcer(TurnListener):
                 beat_at = loop.time() + HEARTBEAT_S
                 watch.beats += 1
                 watch.wake_all()
-            await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(watch.look_now.wait(), min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
     async def _look_at_splits(self, name: str, watch: _Watch) -> None:
         """Load the group's splits, and wake all watchers if they have changed.
@@ -280,10 +281,3 @@ class Announcer(TurnListener):
         if self._store.shared:
             pauses.append(turn.group.config.update_interval_ms // 2)
         return asyncio.get_running_loop().time() + min(pauses) / 1000 if pauses else None
-
-
-async def _set_before(event: asyncio.Event, seconds: float) -> None:
-    """Wait until `event` is set, but for at most `seconds`."""
-    if seconds > 0:
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(event.wait(), seconds)

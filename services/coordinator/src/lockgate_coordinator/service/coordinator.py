@@ -127,9 +127,7 @@ class Coordinator:
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
-        """Delete the group. A later group of this name does not reuse its revisions and epochs.
-        Raises `UnknownGroup` if the group does not exist.
-        """
+        """Delete the group. A later one reuses no revision or epoch. Raises `UnknownGroup`."""
         readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
@@ -246,9 +244,7 @@ class Coordinator:
         await self._once(name, Resume(source, act, by))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Wait for an event above revision `after` and return it. Return None if there is none
-        within `wait_ms`, or if the service stops.
-        """
+        """Return an event above revision `after`, or None after `wait_ms` or on a stop."""
         event = (await self.refresh(name)).event
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 

@@ -83,7 +83,7 @@ class Enumerators:
         """Exchange the splits of a reader whose epoch `turn` has confirmed. Return the answer, and
         the changed `Arrivals`, which the caller must record in the group.
         """
-        group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
+        group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group.readers, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
         stop: tuple[StoppedSplit, ...] = ()
 
@@ -138,7 +138,7 @@ class Enumerators:
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
             if before is None:
                 return None
-            return (yield from rule.leave(before, reader, loaded.now_ms, LastReports(group, source)))
+            return (yield from rule.leave(before, reader, loaded.now_ms, LastReports(group.readers, source)))
 
         before, after, _ = await self._commit(group.name, source, change)
         return _news(group, source, arriving(before, after, reader))
@@ -186,7 +186,9 @@ class Enumerators:
             attempts = Attempts(self._persistence, f"the splits of group {name!r}")
             while True:
                 loaded = await self._store.load_splits(name)
-                sources = _after_jumps(loaded)
+                sources = loaded.sources
+                if loaded.jumps:
+                    sources = {source: after_jumps(each, loaded.jumps) for source, each in sources.items()}
                 before = sources.get(source)
                 after = await self._in_turn.work(change(loaded, before))
                 if before is None and after is not None:
@@ -211,9 +213,3 @@ def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
         if reader is not None and reader.arriving != split:
             news[subtask] = split
     return news
-
-
-def _after_jumps(loaded: LoadedSplits) -> Mapping[str, Enumerator]:
-    if not loaded.jumps:
-        return loaded.sources
-    return {source: after_jumps(each, loaded.jumps) for source, each in loaded.sources.items()}

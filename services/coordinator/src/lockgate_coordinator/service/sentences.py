@@ -28,15 +28,14 @@ def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
         started = event["group_watermark"] != MIN
         why = "all readers are idle, finished, lost or gone." if started else "none has reported yet."
         return f"No reader waits: {why}"
-    names = [_placed(held) for held in event["blocked_by"]]
+    names = [
+        reader_name(each) + (f" (partition {each['split']})" if each["split"] is not None else "")
+        for each in event["blocked_by"]
+    ]
     ceiling = event["max_desired_watermark"] if event["would_be"] is None else event["would_be"]
     limit = "" if ceiling == MAX else f"; read limit {moment(ceiling)}"
     waits = "Would wait" if observes else "Waiting"
     return f"{waits} for {_listed(names)} at {moment(event['group_watermark'])}{limit}."
-
-
-def _placed(held: Json) -> str:
-    return reader_name(held) + (f" (partition {held['split']})" if held["split"] is not None else "")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -62,7 +62,6 @@ class NotDiscarded(Enum):
 JOURNAL_KEPT: Final = 1_000
 """The number of journal entries that are kept for each group. Redis may keep a few more."""
 
-
 SAMPLE_LEVELS: Final = ((10_000, 60), (60_000, 180), (600_000, 288))
 """The levels of samples, each with the ms between two samples and the number of samples that are
 kept: one every ten seconds for 10 minutes, one a minute for 3 hours, and one every ten minutes for

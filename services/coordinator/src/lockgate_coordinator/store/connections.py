@@ -119,7 +119,10 @@ class Connections:
             raise
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             if not self._renewed():
-                raise self._unavailable(error) from error
+                distrusted = None if self._address.tls is None else _distrusted(error)
+                text = f"{self._address}: {distrusted or _describe_error(error)}"
+                self._outages.failed(text)
+                raise StoreUnavailable(text) from error
         return await self._pooled(words)
 
     def _renewed(self) -> bool:
@@ -155,12 +158,6 @@ class Connections:
                 if "closed" not in str(error):
                     raise
         raise NotConnected("every connection was closed by the server")
-
-    def _unavailable(self, error: Exception) -> StoreUnavailable:
-        distrusted = None if self._address.tls is None else _distrusted(error)
-        text = f"{self._address}: {distrusted or _describe_error(error)}"
-        self._outages.failed(text)
-        return StoreUnavailable(text)
 
 
 def is_no_group(error: BaseException | None) -> bool:

@@ -125,9 +125,6 @@ def _write_line(change: Change) -> None:
     if change.source is not None:
         fields |= {"source": change.source, "subtask": change.subtask}
     fields |= {"reason": change.reason, **change.details}
-    level = logging.WARNING if change.kind in WARNINGS or _was_taken_over(change) else logging.INFO
+    taken_over = change.kind is Kind.FENCED and change.details["owner"] != change.details["fenced_owner"]
+    level = logging.WARNING if change.kind in WARNINGS or taken_over else logging.INFO
     _log.log(level, "%s", change.kind.value.replace("_", " "), extra={"fields": fields})
-
-
-def _was_taken_over(change: Change) -> bool:
-    return change.kind is Kind.FENCED and change.details["owner"] != change.details["fenced_owner"]
