@@ -36,7 +36,7 @@ class CannotPause(LockgateError):
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol, by `faults` (paths and texts) and `more` that are left out."""
+    """A message breaks the protocol. `faults` are (path, text); `more` counts those left out."""
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
         told = "; ".join(f"{field}: {detail}" for field, detail in faults)

@@ -136,7 +136,7 @@ class Work:
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """End the doubt about a split, if any. A claimant may read it for one lease, so wait."""
+        """Assign nothing for one lease if the split is in doubt, since a claimant may read it."""
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
             self.set(assigning_at=until)

@@ -48,7 +48,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the records that follow. In a `backlog`, throughput matters, not latency."""
+    """Attributes of the records that follow. In a `backlog`, throughput goes before latency."""
 
     backlog: bool
 

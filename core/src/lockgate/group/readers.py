@@ -91,7 +91,9 @@ class Readers(Mapping[ReaderKey, Reader]):
         return sorted(frozenset[str]().union(*(shelf.sources for shelf in self._shelves.values())))
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Return the lowest watermark of the readers that count, as in `up_to`, or MAX."""
+        """Return the lowest watermark of the readers that count, or MAX if none does. `with_lost`
+        decides whether lost readers count.
+        """
         lowest = self._lowest[Ranking.WATERMARK]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 

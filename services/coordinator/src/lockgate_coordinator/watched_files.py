@@ -13,7 +13,7 @@ class WatchedFiles:
         self._seen = self._signatures()
 
     def have_changed(self) -> bool:
-        """Return whether a file has changed since the last call, or else since the start."""
+        """Return whether a file has changed since the last call or, at first, since `__init__`."""
         before, self._seen = self._seen, self._signatures()
         return self._seen != before
 

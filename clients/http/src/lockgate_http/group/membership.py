@@ -131,7 +131,7 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Return whether news for the next plan came within `wait_ms`, and before `close`."""
+        """Wait up to `wait_ms` for news of the group. Return whether it came before `close`."""
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()

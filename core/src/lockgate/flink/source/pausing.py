@@ -101,7 +101,7 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """Return its pause if the split is ahead of `maximum` (ms), not idle and not paused."""
+        """Return a pause of this split if it is ahead of `maximum` (ms), awake and not paused."""
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum
         return (

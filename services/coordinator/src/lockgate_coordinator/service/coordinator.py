@@ -244,7 +244,7 @@ class Coordinator:
         await self._once(name, Resume(source, act, by))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return an event above revision `after`, or None after `wait_ms` or on a stop."""
+        """Return an event above revision `after`, or None after `wait_ms` or on shutdown."""
         event = (await self.refresh(name)).event
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 
