@@ -126,8 +126,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Return the error for an unknown option. The option is named, unless it may be part of a
-    password that contains a `?`.
+    """Return the error for an unknown option, not named if it may be part of a password with `?`.
     """
     return _wrong(
         "options",

@@ -36,9 +36,7 @@ SPLITS = ":splits"
 
 
 def of_group(group: str, part: str = "") -> tuple[str, str, str, str]:
-    """Return the keys `state`, `changes`, `removed` and `series` of the group. If `part` is
-    `SPLITS`, return those of its enumerators.
-    """
+    """Return the keys `state`, `changes`, `removed`, `series` of a group, or of its `SPLITS`."""
     prefix = f"lockgate:{{{group}}}{part}"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
 

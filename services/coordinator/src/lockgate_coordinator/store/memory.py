@@ -32,9 +32,7 @@ REMEMBERED_MS = 3_600_000
 
 
 class MemoryStore:
-    """A store in this process's memory. `clock` returns the store's time in ms, and never jumps.
-    The default is `steady_clock`.
-    """
+    """A store in this process's memory. `clock` returns ms and never jumps (`steady_clock`)."""
 
     shared = False
 

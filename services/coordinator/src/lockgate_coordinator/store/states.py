@@ -138,9 +138,7 @@ class CachedState(Generic[V]):
 
 
 class States(Generic[V, S]):
-    """The states of one kind of values in a Redis, with a cache. `process` is a part of the names
-    of this process's series.
-    """
+    """The states of one kind of values in a Redis, cached. `process` is a part of series' names."""
 
     def __init__(
         self, records: Records[V, S], connections: Connections, clocks: ServerClocks, process: str, in_turn: InTurn

@@ -45,9 +45,7 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel) -> None:
-    """Set up logging to standard output, in the format `form` and from `level` up. Other packages
-    log only warnings and errors.
-    """
+    """Log to standard output in the format `form`, from `level` up; others from warnings up."""
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
