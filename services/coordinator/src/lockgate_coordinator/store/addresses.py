@@ -126,8 +126,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Return the error for an unknown option, not named if it may be part of a password with `?`.
-    """
+    """Return the error for an unknown option, not named if it may be part of a password with ?."""
     return _wrong(
         "options",
         f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known",
