@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
@@ -264,9 +263,13 @@ class Message(Shape):
         return {field.name: None if found is None else field.shape.write(found) for field, found in values}
 
 
-@cache
+_shapes: dict[type[Any], Message] = {}
+
+
 def shape_of(kind: type[Any]) -> Message:
     """Return the shape of a message's class, built from the types of its fields, and cache it."""
+    if kind in _shapes:
+        return _shapes[kind]
     hints = get_type_hints(kind, include_extras=True)
     found = list[Field]()
     for each in fields(kind):
@@ -277,7 +280,8 @@ def shape_of(kind: type[Any]) -> Message:
         may_be_none = NoneType in get_args(hints[each.name])
         shape = _shape(options[0] if may_be_none else hints[each.name])
         found.append(Field(each.name, shape, may_be_none, default, f".{each.name}"))
-    return Message(kind, tuple(found), getattr(kind, "CLOSED", False))
+    _shapes[kind] = Message(kind, tuple(found), getattr(kind, "CLOSED", False))
+    return _shapes[kind]
 
 
 def _shape(hint: Any) -> Shape:
