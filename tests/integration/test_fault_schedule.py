@@ -1,5 +1,6 @@
-"""Three queries of one group in two applications, through faults by a seeded schedule: exact, never
-above the ceiling received, level again.
+"""Three queries of one group in two applications and a Python reader, through faults by a seeded
+schedule: exact, never above the ceiling received, level again. `lockgate verify` judges their
+history.
 
 `lockgate.group.alignment` proves how far apart the queries may be. Under `strict` that is the
 drift. Under `joint` it is the drift or a batch of the query that is behind, whichever is greater.
@@ -17,6 +18,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+from lockgate_cli.verify.rules import verify
+from lockgate_cli.verifying import read
+from lockgate_http import history
 from lockgate_spark import Alignment, Coordinator, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -27,6 +31,7 @@ from support.drivers import Driver, Order
 from support.exact_sink import ExactSink, Written, all_rows, worst_drift
 from support.faults import Fault, Plant, Step, schedule
 from support.queries import kafka_stream
+from support.schedules.world import started
 
 RUNS = int(os.environ.get("LOCKGATE_FAULT_RUNS", "50"))
 FIRST_SEED = int(os.environ.get("LOCKGATE_FAULT_SEED", "1"))
@@ -65,8 +70,9 @@ class Trio:
             "lease_ms": int(1000 * LEASE_S),
             "update_interval_ms": int(1000 * UPDATE_INTERVAL_S),
         }
-        plant.configure(self.group, {**sizes, "catch_up": way, "expected_sources": list(NAMES)})
-        near, far = ({"url": url, "group": self.group, "catch_up": way} for url in plant.urls)
+        plant.configure(self.group, {**sizes, "catch_up": way, "expected_sources": [*NAMES, "enrich"]})
+        shared = {"group": self.group, "token_file": str(plant.tokens.of_clients)}
+        near, far = ({**shared, "url": url, "catch_up": way} for url in plant.urls)
         # The sinks take twice the time of all faults together, so that the most that can be read
         # during faults is one half.
         reads_for_s = max(READS_FOR_S, 2 * sum(step.lasts_s for step in self.steps))
@@ -75,7 +81,10 @@ class Trio:
             "driver", bootstrap, DAY.name, BATCH, str(folder / "driver"), far, "1 hour", slowly["driver"], (fails_at,)
         )
         self._order = order
-        self.driver = Driver(order)
+        self._recording = {history.VARIABLE: str(plant.history)}
+        self.driver = Driver(order, env=self._recording)
+        reads = {"topic": DAY.name, "bootstrap": bootstrap, "kafka": False, "work_s": reads_for_s / RECORDS}
+        self._reader = started({**reads, **shared, "url": plant.urls[1]}, folder / "reader", self._recording)
         self.queries: dict[str, StreamingQuery] = {}
         self.befell: list[set[str]] = []
         for name in NAMES[:2]:
@@ -115,15 +124,30 @@ class Trio:
         for query in self.queries.values():
             assert query.awaitTermination(int(ENDS_WITHIN_S)), f"{query.name} still runs"
         self.driver.finish(ENDS_WITHIN_S)
+        wait_for(lambda: self._read_by_reader() == all_rows(DAY.counts()).keys(), ENDS_WITHIN_S)
+        self._reader.stop()
+
+    def _read_by_reader(self) -> set[tuple[int, int]]:
+        """(partition, offset) of all that the Python reader has got."""
+        lines = [line.split(" ") for line in (self._folder / "reader.lines").read_text().splitlines()]
+        return {(int(each[2].rpartition("-")[2]), int(each[3])) for each in lines if each[0] == "R"}
+
+    def violations(self) -> list[str]:
+        """What `lockgate verify` finds. On a busy machine news comes later than it allows."""
+        lines = read(sorted(self.plant.history.glob("*.jsonl")))
+        found = verify(each for each in lines if each.body.get("group", "") in ("", self.group))
+        assert found.counts["rows"] >= RECORDS
+        return [str(each) for each in found.violations if each.rule != "heard"]
 
     def close(self) -> None:
+        self._reader.kill()
         for query in self.queries.values():
             query.stop()
         self.driver.kill()
 
     def _again(self) -> None:
         if not self.driver.runs and "finished" not in self.driver.said:
-            self.driver = Driver(self._order)
+            self.driver = Driver(self._order, env=self._recording)
 
     def _batches(self, *names: str) -> int:
         return sum(len(list(self._folder.glob(f"{name}/out/*.json"))) for name in names or NAMES)
@@ -151,8 +175,10 @@ class Trio:
 
 
 @pytest.fixture(scope="module")
-def plant() -> Iterator[Plant]:
-    with Plant() as plant:
+def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
+    with Plant(tmp_path_factory.mktemp("plant")) as plant, pytest.MonkeyPatch.context() as here:
+        here.setenv(history.VARIABLE, str(plant.history))
+        here.setattr(history, "_opened", {})
         yield plant
 
 
@@ -185,6 +211,7 @@ def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
         trio.finish()
     finally:
         trio.close()
+    assert trio.violations() == []
     written = {name: trio.written(name) for name in NAMES}
     assert sum(len(running) >= 2 for running in trio.befell) >= LEAST_BEFALLEN
     assert any(plan.planned_at > mended_at for each in written.values() for plan in each.plans)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,10 +16,12 @@ from redis import Redis
 
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.link import Link
-from lockgate_testbed.redis import RedisServer
+from support.failing_over import FailingOver
+from support.rotated import AS_ADMIN, READ_WITHIN_S, Tokens
 
 KEEPS_ALL = ("--appendonly", "yes", "--appendfsync", "always")
 STEPS = 5
+LOST_S = 0.5
 
 
 class Fault(str, Enum):
@@ -31,6 +34,8 @@ class Fault(str, Enum):
     NETWORK_SLOW = "a network is slow"
     NETWORK_RESET = "the connections of a network are reset"
     DRIVER_KILLED = "the driver is killed"
+    REDIS_FAILED_OVER = "a replica of Redis is promoted, which lacks the last writes"
+    TOKEN_ROTATED = "the token of all clients is rotated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +61,22 @@ def schedule(seed: int) -> tuple[tuple[Step, ...], int]:
 
 
 class Plant:
-    """Inside `with`. `urls`: of the coordinators, through their networks."""
+    """Inside `with`. `urls`: of the coordinators, through their networks. `folder`: for the tokens,
+    and for the histories of all processes.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.tokens, self.history = Tokens(folder), folder / "history"
         self._ends = ExitStack()
         self._never = threading.Event()
 
     def __enter__(self) -> "Plant":
         with ExitStack() as ends:
-            self._redis = ends.enter_context(RedisServer(options=KEEPS_ALL))
-            self._coordinators = [ends.enter_context(CoordinatorProcess(self._redis.url)) for _ in range(2)]
+            self._redis = ends.enter_context(FailingOver(KEEPS_ALL))
+            options = ("--history", str(self.history), "--tokens", str(self.tokens.of_coordinators))
+            self._coordinators = [
+                ends.enter_context(CoordinatorProcess(self._redis.url, options=options)) for _ in range(2)
+            ]
             self._links = [ends.enter_context(Link(int(each.url.rsplit(":", 1)[1]))) for each in self._coordinators]
             self._ends = ends.pop_all()
         return self
@@ -78,13 +89,14 @@ class Plant:
         return [f"http://127.0.0.1:{link.port}" for link in self._links]
 
     def configure(self, group: str, config: Mapping[str, Any]) -> None:
-        httpx.put(f"{self._coordinators[0].url}/v1/groups/{group}", json=dict(config)).raise_for_status()
+        url = f"{self._coordinators[0].url}/v1/groups/{group}"
+        httpx.put(url, json=dict(config), headers=AS_ADMIN).raise_for_status()
 
     def readers(self, group: str, which: int) -> dict[str, dict[str, Any]]:
         """The first reader of each source, as one of the coordinators has it; none where it does
         not answer.
         """
-        answer = httpx.get(f"{self._coordinators[which].url}/v1/groups/{group}", timeout=5)
+        answer = httpx.get(f"{self._coordinators[which].url}/v1/groups/{group}", headers=AS_ADMIN, timeout=5)
         sources = answer.json()["sources"] if answer.status_code == 200 else []
         return {source["source"]: source["readers"][0] for source in sources if source["readers"]}
 
@@ -96,6 +108,7 @@ class Plant:
     @contextmanager
     def _broken(self, step: Step, driver: Callable[[], object], again: Callable[[], object]) -> Iterator[None]:
         coordinator, link = self._coordinators[step.which], self._links[step.which]
+        first, *others = self.tokens.rotation(0) if step.fault is Fault.TOKEN_ROTATED else [lambda: None]
         breaks, mends = {
             Fault.COORDINATOR_KILLED: (coordinator.kill, coordinator.start),
             Fault.REDIS_STOPPED: (self._redis.stop, self._redis.start),
@@ -104,6 +117,8 @@ class Plant:
             Fault.NETWORK_SLOW: (lambda: link.slow(0.5), link.resume),
             Fault.NETWORK_RESET: (link.reset, lambda: None),
             Fault.DRIVER_KILLED: (driver, again),
+            Fault.REDIS_FAILED_OVER: (lambda: self._redis.fail_over(LOST_S), lambda: None),
+            Fault.TOKEN_ROTATED: (first, lambda: [self._never.wait(READ_WITHIN_S) or each() for each in others]),
         }[step.fault]
         breaks()
         try:

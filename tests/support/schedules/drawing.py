@@ -21,6 +21,11 @@ class Fault(Enum):
     PARTITIONS = "new partitions"
     COORDINATOR = "the coordinator is killed, and comes back"
     REDIS = "Redis is killed, and comes back"
+    FAILOVER = "a replica of Redis is promoted, which lacks the last writes"
+    TOKENS = "the token of all readers is rotated"
+    PARTITION = "the network to half of the readers carries nothing"
+    DELAY = "it is slow"
+    RESET = "its connections are reset"
 
 
 STOPPED_S = {Fault.STOP: 1.4 * LEASE_MS / 1000, Fault.PAUSE: 0.3 * LEASE_MS / 1000}
@@ -29,7 +34,10 @@ STOPPED_S = {Fault.STOP: 1.4 * LEASE_MS / 1000, Fault.PAUSE: 0.3 * LEASE_MS / 10
 AWAY_S = (0.0, 0.8)
 """For how long a server is away, from and to."""
 
-_ONCE = (Fault.JOIN, Fault.LEAVE, Fault.PARTITIONS)
+NETWORK_S = 4.0
+"""How much longer a network is broken."""
+
+_ONCE = (Fault.JOIN, Fault.LEAVE, Fault.PARTITIONS, Fault.TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,8 @@ class Schedule:
     @property
     def loses(self) -> bool:
         """Whether the store loses what it had."""
-        return not self.keeps and any(act.fault is Fault.REDIS for act in self.acts)
+        losing = {Fault.FAILOVER} if self.keeps else {Fault.FAILOVER, Fault.REDIS}
+        return any(act.fault in losing for act in self.acts)
 
 
 SPAN_S = 4.0

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 
 import httpx
@@ -13,9 +14,9 @@ SILENT_S = 30.0  # the stream has a sign of life every 15 s
 class Onlooker:
     """Follows the stream of a group. `seen`: the ceiling (ms) of each revision that came."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
         self.seen: dict[int, int] = {}
-        self._url, self._end = url, threading.Event()
+        self._url, self._headers, self._end = url, headers, threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> "Onlooker":
@@ -35,7 +36,7 @@ class Onlooker:
                 self._end.wait(AGAIN_S)  # the coordinator is away
 
     def _follow(self) -> None:
-        with httpx.stream("GET", self._url, timeout=SILENT_S) as answer:
+        with httpx.stream("GET", self._url, headers=self._headers, timeout=SILENT_S) as answer:
             answer.raise_for_status()
             for line in answer.iter_lines():
                 if self._end.is_set():

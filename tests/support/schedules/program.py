@@ -125,7 +125,7 @@ def main(settings: dict[str, Any]) -> None:
         settings["topic"],
         kafka={
             "bootstrap.servers": settings["bootstrap"],
-            "group.id": settings["topic"],
+            "group.id": settings["group"],
             "auto.offset.reset": "earliest",
             "enable.auto.commit": True,
             "auto.commit.interval.ms": 200,
@@ -133,7 +133,13 @@ def main(settings: dict[str, Any]) -> None:
             "session.timeout.ms": 6_000,  # the least that a broker allows
             "log_level": 2,
         },
-        coordinator=Coordinator(settings["url"], group=settings["topic"], source="enrich", timeout="1 second"),
+        coordinator=Coordinator(
+            settings["url"],
+            group=settings["group"],
+            source="enrich",
+            token_file=settings["token_file"],
+            timeout="1 second",
+        ),
         on_assigned=None if sink is None else sink.positions,
         **own_group,
     )

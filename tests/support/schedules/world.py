@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -21,9 +21,22 @@ from lockgate_cli.verify.rules import verify
 from lockgate_cli.verifying import read
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
+from lockgate_testbed.link import Link
 from lockgate_testbed.process import Child, await_true
-from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
-from support.schedules.drawing import LEASE_MS, PARTITIONS, READERS, STOPPED_S, UPDATE_MS, Act, Fault, Schedule
+from lockgate_testbed.redis import NO_PERSISTENCE
+from support.failing_over import FailingOver
+from support.rotated import AS_ADMIN, READ_WITHIN_S, Tokens
+from support.schedules.drawing import (
+    LEASE_MS,
+    NETWORK_S,
+    PARTITIONS,
+    READERS,
+    STOPPED_S,
+    UPDATE_MS,
+    Act,
+    Fault,
+    Schedule,
+)
 from support.schedules.judging import Handed, Snapshot, Told, Verdict, judged
 from support.schedules.onlooking import Onlooker
 
@@ -61,7 +74,8 @@ class World:
         self.sink = folder / "sink.db" if sink else None
         self._history = folder / "history"
         self.readers: list[Child] = []
-        self._redis = RedisServer(folder / "redis", KEEPING if schedule.keeps else NO_PERSISTENCE)
+        self._redis = FailingOver(KEEPING if schedule.keeps else NO_PERSISTENCE)
+        self._tokens = Tokens(folder)
         self._stack = ExitStack()
         # A server's outages come one after the other, though a schedule may want the next one
         # before the server is back.
@@ -79,8 +93,10 @@ class World:
             self._stack.callback(topics.delete, self.bootstrap, self.topic)
             self._fill(range(self.partitions))
             self._stack.enter_context(self._redis)
-            recording = ("--history", str(self._history))
-            self._coordinator = self._stack.enter_context(CoordinatorProcess(self._redis.url, options=recording))
+            options = ("--history", str(self._history), "--tokens", str(self._tokens.of_coordinators))
+            self._coordinator = self._stack.enter_context(CoordinatorProcess(self._redis.url, options=options))
+            port = int(self._coordinator.url.rpartition(":")[2])
+            self._links = [self._stack.enter_context(Link(port)) for _ in range(2)]
             config = {
                 "max_drift_ms": MAX_DRIFT_MS,
                 "lease_ms": LEASE_MS,
@@ -88,8 +104,8 @@ class World:
                 "catch_up": self.schedule.catch_up,
             }
             group = f"{self._coordinator.url}/v1/groups/{self.topic}"
-            httpx.put(group, json=config, timeout=60).raise_for_status()
-            self._onlooker = self._stack.enter_context(Onlooker(f"{group}/alignment/events"))
+            httpx.put(group, json=config, headers=AS_ADMIN, timeout=60).raise_for_status()
+            self._onlooker = self._stack.enter_context(Onlooker(f"{group}/alignment/events", AS_ADMIN))
             self._stack.callback(self._end_readers)
             for _ in range(READERS):
                 self._start_reader()
@@ -180,9 +196,22 @@ class World:
             self._signal(reader, signal.SIGTERM)
         elif act.fault is Fault.PARTITIONS:
             self._widen()
+        elif act.fault is Fault.TOKENS:
+            for place, step in enumerate(self._tokens.rotation(0)):
+                self._later(place * (act.for_s + READ_WITHIN_S), step)
+        elif act.fault is Fault.COORDINATOR:
+            self._coming.append(self._pools[act.fault].submit(self._coordinator_outage, act.for_s))
+        elif act.fault in (Fault.REDIS, Fault.FAILOVER):
+            outage = self._redis_outage if act.fault is Fault.REDIS else self._failover
+            self._coming.append(self._pools[Fault.REDIS].submit(outage, act.for_s))
         else:
-            outage = self._coordinator_outage if act.fault is Fault.COORDINATOR else self._redis_outage
-            self._coming.append(self._pools[act.fault].submit(outage, act.for_s))
+            link = self._links[act.who % 2]
+            {Fault.PARTITION: link.stop, Fault.DELAY: lambda: link.slow(0.3), Fault.RESET: link.reset}[act.fault]()
+            self._later(NETWORK_S * act.for_s, link.resume)
+
+    def _failover(self, lost_s: float) -> None:
+        with self._redis_away:
+            self._redis.fail_over(lost_s)
 
     def _redis_outage(self, for_s: float) -> None:
         with self._redis_away:
@@ -213,21 +242,17 @@ class World:
     def _start_reader(self) -> None:
         number = len(list(self.folder.glob("reader-*.out")))
         settings: dict[str, Any] = {
-            "log": str(self.folder / f"reader-{number}.lines"),
             "topic": self.topic,
             "bootstrap": self.bootstrap,
-            "url": self._coordinator.url,
+            "group": self.topic,
+            "url": f"http://127.0.0.1:{self._links[number % 2].port}",
+            "token_file": str(self._tokens.of_clients),
             "work_s": WORK_S,
             "kafka": self.kafka,
             "sink": None if self.sink is None else str(self.sink),
         }
-        command = [sys.executable, "-m", "support.schedules.program", json.dumps(settings)]
-        tests = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
-        out = self.folder / f"reader-{number}.out"
-        self.readers.append(
-            Child(f"reader {number}", command, out, {"PYTHONPATH": path, "LOCKGATE_HISTORY": str(self._history)})
-        )
+        recording = {"LOCKGATE_HISTORY": str(self._history)}
+        self.readers.append(started(settings, self.folder / f"reader-{number}", recording))
 
     def _leave(self) -> list[str]:
         """SIGTERM to all. What went wrong, as sentences."""
@@ -269,6 +294,14 @@ class World:
                 first, *rest = line.split(" ")
                 if first == kind:
                     yield file.stem, rest
+
+
+def started(settings: Mapping[str, Any], name: Path, env: Mapping[str, str]) -> Child:
+    """Start the program. `name`: of its files of lines and of output, without their suffixes."""
+    told = json.dumps({**settings, "log": str(name.with_suffix(".lines"))})
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "support.schedules.program", told]
+    return Child(name.name, command, name.with_suffix(".out"), {"PYTHONPATH": path, **env})
 
 
 def run(
