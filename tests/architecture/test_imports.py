@@ -85,7 +85,6 @@ KNOWN_TO = {
             "lockgate_spark.jvm",
             "lockgate_spark.host",
             "lockgate_spark.gates.foreach_batch",
-            "lockgate_spark.gates.looks",
             "lockgate_spark.gates.over_connect",
             "lockgate_spark.connect",
             "lockgate_spark.telemetry.batch_slice",

@@ -122,7 +122,7 @@ def test_a_restart_at_any_moment_goes_on_as_the_run_would_have(
         look(runs_on, now, *seen)
         if n == silent_at:
             runs_on.is_silent()
-    kept = json.loads(json.dumps(runs_on.state.kept()))
+    kept = json.loads(json.dumps(list(runs_on.state)))
     starts_again = ProducerLag(HOUR, Shown.restored(kept, now))
     assert starts_again == runs_on
     for pause, *seen in after:
@@ -191,5 +191,5 @@ def test_values_that_cannot_have_been_kept_are_refused(values: list[object]) -> 
 
 def test_a_clock_that_was_set_back_costs_no_memory() -> None:
     lag = seen((5_000, 20_000))
-    again = ProducerLag(HOUR, Shown.restored(lag.state.kept(), T - HOUR))
+    again = ProducerLag(HOUR, Shown.restored(list(lag.state), T - HOUR))
     assert again.bound(T - HOUR, DRIFT) == 25_000

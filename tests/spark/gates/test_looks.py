@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lockgate_spark.event_times import Credible, Span
-from lockgate_spark.gates.looks import look
+from lockgate_spark.gates.foreach_batch import look
 from lockgate_spark.jvm.batch import event_times
 
 NOON_MS = 1_777_636_800_000

@@ -7,7 +7,7 @@ import pytest
 from lockgate.plan.model import Limit
 from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.held_plan import STEP_S
+from lockgate_spark.planning.empty_plans import STEP_S
 from support.members import MINUTE, create, membership
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import NOW_MS, TimeInMemory, asked_aside, live, minutes, session

@@ -89,7 +89,7 @@ def test_an_aged_memory_begins_as_carefully_as_none(silent_meanwhile: bool) -> N
 
 def whole(number: int = 7) -> dict[str, object]:
     lag = ProducerLag(HOUR, Shown(known=True, shown=30_000, shown_at=START - MINUTE, end=3, looked_at=START - MINUTE))
-    return {"format": 1, "number": number, "splits": {"0": {"a-0": lag.state.kept(), "a-1": lag.state.kept()}}}
+    return {"format": 1, "number": number, "splits": {"0": {"a-0": list(lag.state), "a-1": list(lag.state)}}}
 
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:

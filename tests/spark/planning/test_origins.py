@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from lockgate_spark import Alignment, UnsupportedQuery
-from lockgate_spark.planning.origins import check_origins
+from lockgate_spark.planning.start_checks import check_origins
 from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 
 ALIGNED = Origin(True, "timestamp", "timestamp", 0)

@@ -33,7 +33,7 @@ def memory() -> TwoTexts:
 
 def taken(memory: TwoTexts, *cuts: int) -> Slices:
     """A run that has taken a batch up to each of these event times; batch n ends at offset 10 n."""
-    slices = Slices(WINDOW, memory, None, {})
+    slices = Slices(WINDOW, memory, {}, {})
     for n, cut in enumerate(cuts, 1):
         slices.take(plan(10 * n, cut - 1), 0, NOTHING_LEFT, 0)
     return slices
@@ -60,7 +60,7 @@ def test_a_slice_that_was_cut_off_while_it_was_kept_is_forgotten(memory: TwoText
 
 def test_source_without_logged_offset_keeps_the_slice_of_the_others(memory: TwoTexts) -> None:
     # No topic matches its pattern yet: Spark logs nothing of it.
-    Slices(WINDOW, memory, None, {}).take(plan(10, 99), 0, Unread({}, {}, {0: {"t-0": 0}, 1: {}}), 0)
+    Slices(WINDOW, memory, {}, {}).take(plan(10, 99), 0, Unread({}, {}, {0: {"t-0": 0}, 1: {}}), 0)
     assert Slices(WINDOW, memory, {0: {"t-0": 10}}, {}).replayed == BatchSlice(0, 100, complete=True)
 
 
@@ -92,7 +92,7 @@ def test_a_plan_that_reads_nothing_has_no_slice(memory: TwoTexts) -> None:
     nothing = replace(
         nothing, splits={key: split._replace(end=split.position) for key, split in nothing.splits.items()}
     )
-    assert Slices(WINDOW, memory, None, {}).take(nothing, 0, NOTHING_LEFT, 0) is None
+    assert Slices(WINDOW, memory, {}, {}).take(nothing, 0, NOTHING_LEFT, 0) is None
     assert memory.texts == {}
 
 

@@ -19,7 +19,7 @@ from support.sessions import minutes, session
 
 PAGE = Path(__file__).parents[3] / "docs/internals/architecture.md"
 ROOT = Path(lockgate_spark.__file__).parent
-ASK_KAFKA = {"Looker.look", "Looker.add", "Retention.look"}
+ASK_KAFKA = {"Looker.look", "LogAnswers.add", "Retention.look"}
 PURE = {"draft", "cut", "window_aligned", "read_early", "put_off"}
 
 Step = tuple[str, str]

@@ -83,15 +83,10 @@ class Shown(NamedTuple):
     highest: int = MIN
     hidden_since: int = MAX
 
-    def kept(self) -> list[bool | int]:
-        """Return the values of all fields in order, to be stored and passed to `restored` later."""
-        return list(self)
-
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
-        """Restore a state from the `values` that `kept` returned. Times after `now` (wall clock,
-        ms) become `now`, except `hidden_since`. Raises `InvalidValue` if `kept` cannot have
-        returned such values.
+        """Restore a state from the list of its `values`. Times after `now` (wall clock, ms) become
+        `now`, except `hidden_since`. Raises `InvalidValue` if no state can have such values.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
             raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")

@@ -15,12 +15,11 @@ from pyspark.sql import DataFrame
 from lockgate import watermark
 from lockgate_http.calls.answers import NotRegistered
 from lockgate_http.calls.client import CoordinatorClient
-from lockgate_http.errors import AlignmentError
+from lockgate_http.errors import AlignmentError, ConfigurationError
 from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.event_times import Span
+from lockgate_spark.event_times import TIME, Credible, Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
-from lockgate_spark.gates.looks import look, persisted
 from lockgate_spark.group.joining import joined
 from lockgate_spark.ineffective import warn_of_trigger
 from lockgate_spark.running import running
@@ -33,6 +32,9 @@ log = logging.getLogger("lockgate")
 
 Work = Callable[[DataFrame, int], object]
 """A foreachBatch function."""
+
+# a type that is event time, and its SQL for ms
+_MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 
 def _session_of(batch: Any) -> Any:
@@ -59,6 +61,46 @@ def _log_errors_briefly() -> Iterator[None]:
         log.debug("a foreachBatch function failed", exc_info=error)
         log.error("%s: %s", type(error).__name__, error)
         raise
+
+
+def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | None, int]:
+    """Return the range of a batch's credible event times, and the number of rows without a credible
+    event time. The range is None if there are no such event times. Spark computes both in one
+    aggregate.
+
+    `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
+    `ConfigurationError` if the expression is of another type than TIMESTAMP or BIGINT.
+    """
+    kind = times.schema[0].dataType.typeName()
+    if kind not in _MILLIS:
+        raise ConfigurationError(
+            f"gate(event_time={event_time!r}): it is of type {kind}, and event time is a TIMESTAMP, or a BIGINT "
+            "of ms since 1970"
+        )
+    ms = times.selectExpr(f"{_MILLIS[kind].format(TIME)} AS ms")
+    taken = f"ms BETWEEN {credible.earliest} AND {credible.latest}"
+    row = ms.selectExpr(
+        f"min(ms) FILTER (WHERE {taken}) AS lowest",
+        f"max(ms) FILTER (WHERE {taken}) AS highest",
+        f"count_if(ms IS NULL OR NOT ({taken})) AS left_out",
+    ).collect()[0]
+    return None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"]
+
+
+@contextmanager
+def _persisted(batch: DataFrame) -> Iterator[None]:
+    """Persist the batch inside the `with` block, so that its source is read only once. At the end,
+    unpersist the batch unless it was already persisted before.
+    """
+    level = batch.storageLevel
+    ours = not level.useMemory and not level.useDisk
+    if ours:
+        batch.persist()
+    try:
+        yield
+    finally:
+        if ours:
+            batch.unpersist()
 
 
 class _WithEventTimes:
@@ -99,7 +141,7 @@ class GatedFunction(_WithEventTimes):
             gate.membership.wait_for_change(STEP_MS)
             run.check_active()
 
-        with persisted(batch):
+        with _persisted(batch):
             with _log_errors_briefly(), stoppable(run):
                 gate.admit(self._inspect(batch, batch_id), step, batch_id)
             self._fn(batch, batch_id)
@@ -137,7 +179,7 @@ class ObservedFunction(_WithEventTimes):
         log.info("mode observe: the gate delays no batch, and logs which ones it would have delayed")
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        with persisted(batch):
+        with _persisted(batch):
             span = self._inspect(batch, batch_id)
             if span is not None:
                 self._compare(span)

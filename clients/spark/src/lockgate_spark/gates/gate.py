@@ -1,5 +1,27 @@
-"""One run of a gated query, whose batches wait until the group allows them. The rule is in
-`gates.rule`.
+"""One run of a gated query, whose batches wait until the group allows them.
+
+lockgate does not plan the reads of a gated query: Spark chooses a batch before its event times can
+be seen. So the whole batch waits on its way to the user's function.
+
+**The rule.** A batch with event times `lowest` to `highest` is passed on once the group's ceiling
+is at least `lowest`. So the batch exceeds the ceiling by at most its own span. The source's options
+limit the size of a batch.
+
+**The report.** Let `top` be the highest event time so far, including this batch, and let `disorder`
+be the out-of-orderness. No record still to come, in this batch or later, is older than
+min(lowest, top - disorder). While a batch waits or is processed, the watermark is this time - 1,
+and the proposed target is the batch's `highest`. After the batch, the watermark is
+top - disorder - 1. A group's `max_drift` is larger than `disorder`, so if a gate blocks its group,
+the gate's own batch begins below the ceiling and is passed on. Therefore, as long as any query has
+a batch, some query continues.
+
+**Out of order.** The report is wrong if a later batch contains records below it, because the source
+delivers them out of order by more than `disorder`. The group has then gone on without these
+records. If they lie more than `max_drift` below the report, the gate logs a warning.
+
+**Idle.** A gate cannot see whether the source has more records. A batch is due when the trigger's
+interval has passed since the last one. If no batch with an event time comes within `idle_timeout`
+after that, the gate blocks no other query until the next batch comes.
 """
 
 import logging
@@ -15,7 +37,6 @@ from lockgate_http.group.membership import Membership
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Span
-from lockgate_spark.gates.rule import GateState
 from lockgate_spark.spark_run import SparkRun
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -52,7 +73,8 @@ class Gate:
         self._bounds = bounds_of(alignment)
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
         self.waits = Waits(f"{membership.source}/0", now, clock)
-        self._state = GateState(self._bounds.disorder)
+        self._top = watermark.MIN
+        self._batch: Span | None = None  # the one that waits or is processed
         self._below = 0  # the furthest that a batch lay below the report, of those that were warned of
         self._busy = False
         self._since = now()  # when the last batch was done
@@ -66,12 +88,11 @@ class Gate:
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
         """Wait until a batch may be passed on. A batch without event times (`span` is None) does
-        not wait.
+        not wait. `batch_id` is Spark's number of the batch, for the log.
 
         `step` is called again and again while the batch waits. It sleeps for a moment, and raises
-        an error to end the wait. `batch_id` is Spark's number of the batch, for the log. Raises
-        `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and `WaitedTooLong` under
-        AvailableNow.
+        an error to end the wait. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`,
+        and `WaitedTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -79,13 +100,16 @@ class Gate:
             if span is None:
                 return
             self._check_order(span, batch_id)
-            self._state = self._state.with_batch(span)
+            self._top, self._batch = max(self._top, span.highest), span
             ceiling = self._exchange()
         waited = ceiling < span.lowest
         while ceiling < span.lowest:
             self.waits.seen(for_member(self.membership, span.lowest))
-            self._show(self._describe(span, ceiling, waited), self._now() - began)
-            self._check_max_wait(self._now() - began, span)
+            waited_s = self._now() - began
+            self._show(self._describe(span, ceiling, waited), waited_s)
+            if self.run.available_now:
+                what = f"the batch from {watermark.instant(span.lowest)} on has waited for {spoken_s(waited_s)}"
+                check_max_wait(self.alignment, waited_s, what, self.membership.last)
             step()
             with self._lock:
                 ceiling = self._exchange()
@@ -99,9 +123,9 @@ class Gate:
         """
         with self._lock:
             self._busy = False
-            if self._state.batch is None:
+            if self._batch is None:
                 return
-            self._state, self._since = self._state.done(), self._now()
+            self._batch, self._since = None, self._now()
             self._report()
 
     def tick(self) -> None:
@@ -128,10 +152,8 @@ class Gate:
     def close(self, failed: bool) -> None:
         """Close the gate, and report to the group that its reader is finished. Under AvailableNow
         with `Coordinator(park=…)`, the reader is parked instead: the group waits for the query's
-        next run, but at most for the time `park`.
-
-        If the run has `failed`, nothing is reported, and the reader keeps its lease for the
-        restart.
+        next run, but at most for the time `park`. If the run has `failed`, nothing is reported, and
+        the reader keeps its lease for the restart.
         """
         self.waits.close()
         with self._lock:
@@ -151,8 +173,21 @@ class Gate:
     # -- inside; with the lock held --
 
     def _status(self) -> SourceStatus | None:
-        idle = self._now() - self._since >= self._idle_after_s
-        return self._state.status(joint=self.membership.joint, idle=idle)
+        """Return the report to the group; None if there was no event time yet and the next batch is
+        not overdue.
+        """
+        idle, batch = self._now() - self._since >= self._idle_after_s, self._batch
+        if batch is None and idle:
+            return SourceStatus(watermark.MAX, None, idle=True)
+        if self._top == watermark.MIN:
+            return None
+        lowest = self._top - self._bounds.disorder
+        if batch is None:
+            return SourceStatus(lowest - 1, None)
+        lowest = min(lowest, batch.lowest)
+        # in a group that catches up jointly, the proposed target
+        reports_target = self.membership.joint and batch.highest >= lowest
+        return SourceStatus(lowest - 1, batch.highest if reports_target else None)
 
     def _exchange(self) -> int:
         status = self._status()
@@ -179,7 +214,8 @@ class Gate:
         """Warn if a batch begins more than `max_drift` below the reported watermark. Warn again
         only if a later batch begins more than twice as far below it.
         """
-        below, drift = self._state.below_report(span), self.membership.max_drift or self._bounds.max_drift
+        reported = watermark.add(self._top, -self._bounds.disorder - 1)
+        below, drift = reported - span.lowest, self.membership.max_drift or self._bounds.max_drift
         if below <= max(drift, 2 * self._below):
             return
         self._below = below
@@ -191,15 +227,10 @@ class Gate:
             batch_id,
             watermark.instant(span.lowest),
             watermark.instant(span.highest),
-            watermark.instant(span.lowest + below),
+            watermark.instant(reported),
             spoken(below),
-            spoken(self._state.top - span.lowest),
+            spoken(self._top - span.lowest),
         )
-
-    def _check_max_wait(self, waited_s: float, span: Span) -> None:
-        if self.run.available_now:
-            what = f"the batch from {watermark.instant(span.lowest)} on has waited for {spoken_s(waited_s)}"
-            check_max_wait(self.alignment, waited_s, what, self.membership.last)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
         """Set the gauges from `view`. `held_s` is how long the batch has waited so far, in seconds;

@@ -29,26 +29,18 @@ _WARNED_AFTER_S = 30.0  # by then the driver's clock would have been found to be
 
 @dataclass(slots=True)
 class _Stop:
-    """One stopped split.
+    """One stopped split."""
 
-    Attributes:
-        head: The record that stops it.
-        since: Time when it was stopped, by the monotonic clock in seconds.
-        seen: End of the log when the records behind `head` were last inspected.
-        late: Number of records behind `head` that are late.
-        warned: Whether a warning was logged.
-    """
-
-    head: Head
-    since: float
-    seen: int
-    late: int = 0
+    head: Head  # the record that stops it
+    since: float  # when it was stopped, by the monotonic clock in seconds
+    seen: int  # the end of the log when the records behind `head` were last inspected
+    late: int = 0  # records behind `head`
     warned: bool = False
 
 
 class Ahead:
-    """Tracks the splits of one run that are stopped by records ahead of the clock. `ticks` is a
-    monotonic clock, in seconds.
+    """The splits of one run that are stopped by records ahead of the clock. `ticks` is a monotonic
+    clock, in seconds.
     """
 
     def __init__(self, ticks: Callable[[], float]) -> None:
@@ -60,9 +52,7 @@ class Ahead:
 
     @property
     def too_late(self) -> int:
-        """The number of records in this run that were late because an earlier record had stopped
-        their split.
-        """
+        """The number of records that were late because a record before them stopped their split."""
         return self._late + sum(stop.late for stop in self._stops.values())
 
     @property
@@ -76,9 +66,8 @@ class Ahead:
         }
 
     def why(self, key: Key, now: int) -> str:
-        """Return the reason why the split `key` is stopped at `now` (wall clock in ms), as the end
-        of a sentence that begins with the name of the split. Return an empty string if the split is
-        not stopped, or has been stopped for less than a second.
+        """Return why the split `key` is stopped at `now` (wall clock in ms), as the end of a
+        sentence that begins with the name of the split; an empty string if it is not in `stopped`.
         """
         if key not in self.stopped:
             return ""
@@ -116,13 +105,12 @@ class Ahead:
         ranges = {key: (self._stops[key].seen, ends[key]) for key in keys if self._stops[key].seen < ends[key]}
         for key in ranges:
             self._stops[key].seen = ends[key]
-        readings = _read(unread, ranges, lambda source: source.log.credible)
+        readings = read(unread, ranges, lambda source: source.log.credible)
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
         """Count the late records of each split in `keys` behind the record that stops or stopped
-        it, and add their number to `_Stop.late`. Counting ends at the first record that is not
-        late.
+        it. Counting ends at the first record that is not late.
         """
         if spark_watermark == watermark.MIN:
             return
@@ -130,7 +118,7 @@ class Ahead:
         ends = {key: end for key, _, end in unread.splits() if key in begins}
         ranges = {key: (begins[key], end) for key, end in ends.items() if begins[key] < end}
         in_time = Credible(max(0, spark_watermark + 1))
-        for key, reading in _read(unread, ranges, lambda _: in_time).items():
+        for key, reading in read(unread, ranges, lambda _: in_time).items():
             upto = reading.until if reading.found is None else reading.found.offset
             self._stops[key].late += max(0, upto - begins[key])
 
@@ -164,7 +152,7 @@ class Ahead:
             )
 
 
-def _read(
+def read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
     """Return, for each range of offsets, the first record with a credible event time. `credible`

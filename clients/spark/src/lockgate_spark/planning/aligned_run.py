@@ -7,10 +7,8 @@ that plan. So all parts of a batch come from one plan.
 A plan begins where the last batch ended. For the leading source, this is the `start` that Spark
 passes. Spark has not passed the `start` of the other sources yet, so the offsets of their last
 answers are used. After a restart, the plan begins at the end of the last batch in the checkpoint's
-offset log.
-
-While nothing may be read, the answer to Spark is `start`, and Spark asks again (`idle_wait`,
-`held_plan`).
+offset log. While nothing may be read, the answer to Spark is `start`, and Spark asks again
+(`empty_plans`).
 """
 
 import json
@@ -24,8 +22,7 @@ from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source
-from lockgate_spark.planning.held_plan import HeldPlans
-from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait
+from lockgate_spark.planning.empty_plans import EmptyPlans
 from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Run
@@ -37,7 +34,6 @@ from lockgate_spark.telemetry.gauges import Gauges, RunGauges
 from lockgate_spark.telemetry.view import BatchAlignment, describe
 
 log = logging.getLogger("lockgate")
-
 
 _ROUND = "round"  # of the last plan: its leader, and its answers
 
@@ -72,10 +68,9 @@ class AlignedRun:
         # whether the last report of the executors failed, which was logged
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
-        self._ticks = ticks
         self.planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
-        self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
-        self._idle_wait = IdleWait()
+        wait = sleep or self._closed.wait
+        self._empty_plans = EmptyPlans(alignment, run, membership, self.planner, self.sources, ticks, wait)
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
         if report is not None:
@@ -132,7 +127,7 @@ class AlignedRun:
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
         """Return the offsets at which the next batch of source `index` ends. The call for the
         leading source makes the plan for all sources, and may wait until records may be read.
-        Raises the errors of `Planner.plan` and `HeldPlans.wait`.
+        Raises the errors of `EmptyPlans.wait`.
 
         Args:
             index: The source's index.
@@ -145,7 +140,7 @@ class AlignedRun:
         if self._leader is None:
             self._leader = index
         if index == self._leader:
-            self._answers = {} if self._is_idle() else self._next_round(index, start)
+            self._answers = {} if self._empty_plans.last_holds() else self._next_round(index, start)
         answer = self._answers.pop(index, start)
         self._serve(index, answer)
         if not self._answers:
@@ -212,8 +207,8 @@ class AlignedRun:
         for close in (
             self.planner.sum_up,
             self._leave,
-            self._finish_report,
-            self._close_gauges,
+            lambda: self._tell_report(lambda report: report.finish(self.run.failed())),
+            *(() if self._gauges is None else (self._gauges.close,)),
             *(source.log.requests.close for source in self.sources.values()),
         ):
             try:
@@ -230,9 +225,6 @@ class AlignedRun:
                 finished = self.planner.reports()
         finally:
             self.membership.close(finished, returns=self.run.available_now)
-
-    def _finish_report(self) -> None:
-        self._tell_report(lambda report: report.finish(self.run.failed()))
 
     def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
         """Call `tell` with the report, if there is one. Errors are only logged, so that they do not
@@ -262,34 +254,16 @@ class AlignedRun:
             seen=observer.sees_watermark,
         )
 
-    def _close_gauges(self) -> None:
-        if self._gauges is not None:
-            self._gauges.close()
-
     # -- a round: one plan for all sources --
-
-    def _is_idle(self) -> bool:
-        """Return whether the last plan read nothing and is still valid, so that no new plan is
-        needed. This may wait for up to a tenth of a second.
-        """
-        return self.alignment.mode != "observe" and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
         positions = {i: start if i == index else self._position(i) for i in self.sources}
-        planner, planned = self.planner, self.planner.plan(positions)
-        if self._held.holds(planned):
-            try:
-                planned = self._held.wait(
-                    planned,
-                    lambda: planner.plan(positions),
-                    self._show_held,
-                    lambda: planner.looker.producers.careful,
-                )
-            finally:
-                self._held_plan = None
-        longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
-        self._idle_wait.begin(planned.plan, planned.basis.look.unread, self._ticks(), longest)
-        ends = planner.carry_out(planned)
+        try:
+            planned = self._empty_plans.wait(self.planner.plan(positions), positions, self._show_held)
+        finally:
+            self._held_plan = None
+        self._empty_plans.begin(planned)
+        ends = self.planner.carry_out(planned)
         if self._kept is not None and len(ends) > 1:
             self._kept[_ROUND] = json.dumps([index, ends])
         if self._gauges is not None and self.view is not None:

@@ -49,28 +49,15 @@ def delay_of(run: Checkpointed) -> int | None:
     return min(delays) if run.takes_highest() else max(delays)
 
 
-def needed_delay(bounds: Bounds, in_payload: bool) -> int:
-    """Return the shortest watermark delay (ms) with which no row is late. `in_payload` says whether
-    the event time of a source is in the payload.
-    """
-    return bounds.max_drift + (bounds.disorder if in_payload else 0)
-
-
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
     """Return the bounds of the query's plans. `idle_timeout` is the one in `alignment`.
 
-    If neither the user nor a group sets `max_drift`, the default is shortened to what `delay`
-    allows. If the user has not set `max_out_of_orderness`, it is `seen`, up to half of the drift.
-
-    Args:
-        alignment: The user's settings.
-        delay: The watermark delay (ms); None without a watermark.
-        seen: The measured out-of-orderness (ms).
-        in_payload: Whether the event time of a source is in the payload.
-        group_drift: The drift (ms) of the query's group, which replaces the user's; None without a
-            group.
+    If neither the user nor a group sets `max_drift`, the default is shortened to what the watermark
+    delay (`delay`, in ms) allows. `group_drift` (ms), the drift of the query's group, replaces the
+    user's. If the user has not set `max_out_of_orderness`, it is `seen`, the measured one (ms), up
+    to half of the drift. `in_payload` says whether the event time of a source is in the payload.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -86,9 +73,7 @@ def own_bounds(
 
 
 class QueryBounds:
-    """The current bounds of one run. Spark must have planned the query before they are first
-    used.
-    """
+    """The current bounds of one run. Spark must have planned the query before their first use."""
 
     def __init__(
         self, alignment: Alignment, run: Checkpointed, membership: Membership | None, sources: Mapping[int, Source]
@@ -112,13 +97,13 @@ class QueryBounds:
         compared = {key: self._sources[key[0]].log.learned[key[1]].points.compared for key in backlogs}
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
-    def now(self) -> Bounds:
-        """Return the bounds that follow from all measurements so far."""
-        return self._by(self._seen)
-
-    def in_order(self) -> Bounds:
-        """Return the bounds as they would be if no record were out of order."""
-        return self._by(0)
+    def now(self, *, in_order: bool = False) -> Bounds:
+        """Return the bounds that follow from all measurements so far, or, if `in_order` is true, as
+        they would be if no record were out of order.
+        """
+        drift = None if self._membership is None else self._membership.max_drift
+        seen = 0 if in_order else self._seen
+        return own_bounds(self._alignment, self.delay, seen, in_payload=self.in_payload, group_drift=drift)
 
     @property
     def most_disorder(self) -> int:
@@ -146,9 +131,7 @@ class QueryBounds:
 
     @cached_property
     def _stored_watermark(self) -> int:
-        """Spark's watermark (ms) in the checkpoint when this run began; MIN without one, and in
-        observe mode.
-        """
+        """Spark's watermark when this run began; MIN without one, and in observe mode."""
         stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
         return watermark.MIN if stored is None else stored
 
@@ -156,7 +139,3 @@ class QueryBounds:
     def in_payload(self) -> bool:
         """Whether the event time of a source is in the payload."""
         return any(source.event_time is not None for source in self._sources.values())
-
-    def _by(self, seen: int) -> Bounds:
-        drift = None if self._membership is None else self._membership.max_drift
-        return own_bounds(self._alignment, self.delay, seen, in_payload=self.in_payload, group_drift=drift)

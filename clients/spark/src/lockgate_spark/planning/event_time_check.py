@@ -17,10 +17,8 @@ from lockgate_http.errors import ConfigurationError
 from lockgate_spark.logs.topics import topic_of
 from lockgate_spark.logs.unread import Source, Unread
 
-LOOKED = 100
-"""The number of records to inspect at the end of each split."""
-MOST_SPLITS = 64
-"""The maximum number of splits to inspect. Those with unread records come first."""
+LOOKED = 100  # records at the end of each split
+MOST_SPLITS = 64  # those with unread records come first
 _MOST_NAMES = 20
 
 
@@ -44,10 +42,11 @@ class EventTimeCheck:
             elif self._looked.get(i) != ends and any(positions[split] < end for split, end in ends.items()):
                 self._looked[i] = ends
                 # a restart may find the splits with event times read to their ends
-                self._look(i, source, ends, sorted(ends, key=lambda split: (positions[split] >= ends[split], split)))
+                order = sorted(ends, key=lambda split: (positions[split] >= ends[split], split))
+                self._look(i, source, ends, order[:MOST_SPLITS])
 
-    def _look(self, i: int, source: Source, ends: Mapping[str, int], order: Sequence[str]) -> None:
-        begins, splits = source.log.requests.begins(), order[:MOST_SPLITS]
+    def _look(self, i: int, source: Source, ends: Mapping[str, int], splits: Sequence[str]) -> None:
+        begins = source.log.requests.begins()
         seen = source.sampled(
             {split: (max(begins.get(split, 0), ends[split] - LOOKED), ends[split]) for split in splits}
         )
@@ -55,15 +54,12 @@ class EventTimeCheck:
             self._shown.add(i)
         elif seen.valued:
             topics = ", ".join(sorted({topic_of(split) for split in splits}))
+            text = str(getattr(source.event_time, "text", source.event_time))
             raise ConfigurationError(
-                f"Alignment(event_time={_text_of(source)!r}): it gives no time for any of the {seen.looked} records "
-                f"looked at in {topics}; {_described(seen.value)}. Correct the expression, or leave event_time out "
-                "to align by Kafka's timestamp"
+                f"Alignment(event_time={text!r}): it gives no time for any of the {seen.looked} records looked at in "
+                f"{topics}; {_described(seen.value)}. Correct the expression, or leave event_time out to align by "
+                "Kafka's timestamp"
             )
-
-
-def _text_of(source: Source) -> str:
-    return str(getattr(source.event_time, "text", source.event_time))
 
 
 def _described(value: str) -> str:

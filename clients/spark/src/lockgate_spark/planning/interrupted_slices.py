@@ -27,8 +27,8 @@ from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 
-ByKey = dict[int, Offsets]
-"""A number for each split, by source."""
+BySplit = dict[Key, int]
+"""An offset or an event time (ms) of each split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,13 @@ class Seen:
 class InterruptedSlices:
     """Finds the windows of one run in which records are missing.
 
-    `upto` maps each split with missing records, by source, to an upper bound (ms) on the event
-    times of these records. The bound does not include the out-of-orderness. `ends` has the offsets
-    at which the last batch before this run ended.
+    `upto` maps each split with missing records to an upper bound (ms) on the event times of these
+    records. The bound does not include the out-of-orderness. `ends` has the offsets at which the
+    last batch before this run ended.
     """
 
-    def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:
-        self.upto = upto
-        self._windows = windows
-        self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
+    def __init__(self, windows: Windows, upto: BySplit, ends: BySplit) -> None:
+        self.upto, self._joins, self._windows = dict(upto), dict(ends), windows
         # where a log was known to begin when its gap was looked at
         self._begins: dict[Key, int] = {}
 
@@ -77,38 +75,22 @@ class InterruptedSlices:
             if gone:
                 self._measure(i, gone, begins, seen)
 
-    def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Store `ends`, the offsets at which the planned batch ends, by source. Then remove from
-        `upto` each split whose missing records are all older than `start`, the event time (ms) at
-        which the batch's windows begin. Records are assumed to be out of order by up to `disorder`
-        (ms).
-        """
-        self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
-        kept = {
-            i: {split: at for split, at in upto.items() if watermark.add(at, disorder) >= start}
-            for i, upto in self.upto.items()
-        }
-        self.upto = {i: upto for i, upto in kept.items() if upto}
+    def took(self, ends: BySplit, start: int, disorder: int) -> tuple[str, ...]:
+        """Store `ends`, the offsets at which the planned batch ends. Then remove from `upto` each
+        split whose missing records are all older than `start`, the event time (ms) at which the
+        batch's windows begin. Records are assumed to be out of order by up to `disorder` (ms).
 
-    def by(self, start: int, disorder: int) -> tuple[str, ...]:
-        """Return the names of the splits that may lack records at or above `start` (ms). Records
-        are assumed to be out of order by up to `disorder` (ms).
+        Return the names of the other splits in `upto`, which may lack records of the batch.
         """
-        found = [
-            (i, split)
-            for i, upto in self.upto.items()
-            for split, at in upto.items()
-            if watermark.add(at, disorder) >= start
-        ]
-        return tuple(sorted(names(found, self._joins).values()))
+        self._joins = dict(ends)
+        self.upto = {key: at for key, at in self.upto.items() if watermark.add(at, disorder) >= start}
+        return tuple(sorted(names(self.upto, [*self.upto, *ends]).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
         """Return the start (ms) of the first complete window that starts at `start` (ms) or later.
         Records are assumed to be out of order by up to `disorder` (ms).
         """
-        last = max(
-            (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN
-        )
+        last = max((watermark.add(at, disorder) for at in self.upto.values()), default=watermark.MIN)
         return start if last < start else self._windows.end(last)
 
     def _measure(self, i: int, splits: Iterable[str], begins: Offsets, seen: Seen) -> None:
@@ -117,32 +99,29 @@ class InterruptedSlices:
         found = highest_before(
             source.log, begins, above, seen.disorder, lambda event_time: self._windows.end(event_time) - 1
         )
-        open_ = {split: max(at, begins[split]) for split, at in positions.items() if max(at, begins[split]) > 0}
+        starts = {split: max(at, begins[split]) for split, at in positions.items()}
         upto = {split: before for split, before in found.items() if before is not None}
         untold = {
             split: at
-            for split, at in open_.items()
-            if split not in upto and not (split in found and begins[split] == 0)
+            for split, at in starts.items()
+            if at > 0 and split not in upto and not (split in found and begins[split] == 0)
         }
-        upto |= {
-            split: seen.now if first is None else first for split, first in _first(source, i, untold, seen).items()
-        }
-        known = self.upto.setdefault(i, {})
-        known |= {split: max(at, known.get(split, watermark.MIN)) for split, at in upto.items()}
+        upto |= dict.fromkeys(untold, seen.now) | _first(source, i, untold, seen)
+        self.upto |= {(i, split): max(at, self.upto.get((i, split), watermark.MIN)) for split, at in upto.items()}
         for split, at in positions.items():
             self._joins[i, split], self._begins[i, split] = at, begins[split]
 
 
-def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int | None]:
-    """Return the event time (ms) of the first record at or after each offset in `starts`; None if
-    there is none.
+def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int]:
+    """Return the event time (ms) of the first record at or after each offset in `starts`. Splits
+    without one are left out.
     """
-    heads = {split: seen.heads.get((i, split)) for split in starts}
     found = {
-        split: head.event_time for split, head in heads.items() if head is not None and head.offset >= starts[split]
+        split: head.event_time
+        for split, at in starts.items()
+        if (head := seen.heads.get((i, split))) is not None and head.offset >= at
     }
     ends = seen.unread.ends[i]
     unknown = {split: (at, ends[split]) for split, at in starts.items() if split not in found and at < ends[split]}
     readings = source.log.find(source.log.credible, unknown) if unknown else {}
-    found |= {split: reading.found.event_time for split, reading in readings.items() if reading.found is not None}
-    return {split: found.get(split) for split in starts}
+    return found | {split: reading.found.event_time for split, reading in readings.items() if reading.found is not None}

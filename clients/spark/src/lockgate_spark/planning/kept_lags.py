@@ -6,10 +6,9 @@ carried out. A smaller excess may be lost if the process is killed. The loss doe
 the next run waits for a quarter more than the written lag. If a producer only shows its written lag
 again, the lags are written at most every half hour.
 
-**Form.** The last two versions of the lags are kept as texts (`memory`). Each text is JSON with the
-`FORMAT`, the number of the version and, for each split, the values of a `Shown`, which is the state
-of its producer (`lockgate.plan.producer_lag`). If the file system cannot store a text, one warning
-is logged and the query continues; the next run then measures the lags again.
+**Form.** The last two versions of the lags are kept as JSON texts (`memory`). If the file system
+cannot store a text, one warning is logged and the query continues; the next run then measures the
+lags again.
 """
 
 import json
@@ -17,13 +16,14 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, ClassVar
 
 from lockgate.plan.producer_lag import ProducerLag, Shown
-from lockgate.wire.codec import from_json
-from lockgate.wire.fields import JsonForm, Meta
+from lockgate.wire.codec import from_json, to_json
+from lockgate.wire.fields import Meta
 from lockgate_spark.logs.unread import Key
-from lockgate_spark.planning.memory import Memory, remembered
+from lockgate_spark.planning.memory import Memory, by_split, remembered
 
 log = logging.getLogger("lockgate")
 
@@ -41,7 +41,8 @@ class KeptLags:
         self._kept: dict[Key, Shown] = {}
         self._failed = False
         try:
-            self._read(memory.read(), now)
+            found = remembered(memory.read(), partial(_parsed, now=now), "the producers' lags")
+            self._number, self._kept = max(found, key=itemgetter(0), default=(0, {}))
         except Exception as error:
             self._warn("read", error)
 
@@ -61,20 +62,10 @@ class KeptLags:
         self._kept = {key: lag.state for key, lag in lags.items()}
         try:
             self._number += 1
-            self._memory.write(self._number, self._text())
+            self._memory.write(self._number, json.dumps(to_json(_Text(FORMAT, self._number, self._kept))))
         except Exception as error:
             self._failed = True
             self._warn("kept", error)
-
-    def _text(self) -> str:
-        splits: dict[int, dict[str, list[bool | int]]] = {}
-        for (source, split), shown in self._kept.items():
-            splits.setdefault(source, {})[split] = shown.kept()
-        return json.dumps({"format": FORMAT, "number": self._number, "splits": splits})
-
-    def _read(self, texts: list[str], now: int) -> None:
-        found = remembered(texts, partial(_parsed, now=now), "the producers' lags")
-        self._number, self._kept = max(found, key=lambda one: one[0], default=(0, {}))
 
     @staticmethod
     def _warn(what: str, error: Exception) -> None:
@@ -87,13 +78,13 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON form of a kept text. The values of each split are those of `Shown.kept`."""
+    """The JSON form of a kept text. Each split has the list of values of its `Shown`."""
 
     CLOSED: ClassVar[bool] = True
 
     format: Annotated[int, Meta(ge=FORMAT, le=FORMAT)]
     number: Annotated[int, Meta(ge=1, le=2**62)]
-    splits: Mapping[str, Mapping[str, Annotated[object, JsonForm(lambda values: values, lambda values: values, {})]]]
+    splits: Annotated[Mapping[Key, object], by_split(lambda values: values)]
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
@@ -101,8 +92,4 @@ def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
     wall-clock time in ms. Raises `ValueError` if the text is not valid.
     """
     text = from_json(_Text, value)
-    by_source = text.splits.items()
-    kept = {
-        (int(source), split): Shown.restored(values, now) for source, of in by_source for split, values in of.items()
-    }
-    return text.number, kept
+    return text.number, {key: Shown.restored(values, now) for key, values in text.splits.items()}

@@ -1,17 +1,15 @@
 """The look: the first step of each plan. It makes the plan's requests to Kafka and returns the
 answers as one value.
 
-The second step, the draft, needs the highest event time that the budgets allow. This is found by a
-search in which each request to Kafka depends on the answer to the previous one. So the search is
-part of the look, and the steps after it make no requests to Kafka. A later step may lack an answer,
-for example the offsets at which the logs pass the group's ceiling. Then it raises `Unasked`,
-`Looker.add` requests the answer, and the step begins again.
+The draft needs the highest event time that the budgets allow. This is found by a search in which
+each request to Kafka depends on the answer to the previous one, so the search is part of the look.
+If a later step lacks an answer, `steps.answered` requests it.
 """
 
 from collections.abc import Mapping
 from functools import cached_property
 
-from lockgate.plan.answers import LogAnswers, Unasked
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.search import Curve
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, credible_at
@@ -33,12 +31,9 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 class Looker:
     """Makes the looks of one run (`Look`). Each look begins its search with what the previous one
-    has found.
+    has found. Spark must have opened all sources before the first look.
 
-    Spark must have opened all sources before the first look.
-
-    Attributes:
-        last: The last look; None before the first one.
+    `last` is the last look; None before the first one.
     """
 
     def __init__(
@@ -72,15 +67,10 @@ class Looker:
         kept = None if self._observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
         return Producers(self._alignment, self._clock, kept)
 
-    @property
-    def requests(self) -> int:
-        """The number of requests to Kafka in this run."""
-        return sum(source.log.look_ups for source in self._sources.values())
-
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
         """Ask Kafka about the unread records, which begin at the offsets `positions`, and return
         the answers. If the last look is still valid, return that one, unless `again` is true. Each
-        call also measures the producers' lags.
+        call also measures the producers' lags, and counts records that came too late.
 
         `read_upto` is the event time (ms) up to which this run has read. Raises
         `ConfigurationError` if a source's `event_time` gives no time for any record that was
@@ -93,7 +83,9 @@ class Looker:
         if last is None:
             self._begin(unread)
         self._event_time_check.check(unread)
-        self._learn_lags(unread, int(now * 1000), read_upto)
+        spark_watermark = self._bounds.spark_watermark(read_upto)
+        self.producers.look(unread, int(now * 1000), self._bounds.most_disorder, spark_watermark)
+        self.producers.keep(self._bounds.now().max_drift)
         if last is None or again or not last.holds(unread, now):
             self._sample(unread, now)
             self._delay_check.warn(self._bounds.delay, self._bounds.now(), self._bounds.in_payload)
@@ -104,12 +96,6 @@ class Looker:
             self.slices.look(draft(last), last.unread, last.bounds.disorder, int(last.asked_at * 1000))
         return last
 
-    def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for the answer that a step did not find in `look`, and add it to `look`.
-        `lacking` is the error with which the step has asked for it.
-        """
-        look.answers.add(lacking, look.unread, look.unread.confirm)
-
     def sum_up(self) -> None:
         """Log the late records that were not logged yet, and write the producers' lags beside the
         checkpoint. Call it at the end of the run.
@@ -119,20 +105,12 @@ class Looker:
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        """Check the query's watermarks, and log the warnings for the start of a run. Spark must
-        have planned the query.
-        """
+        """Check the query's watermarks, and log the warnings for the start of a run."""
         payloads = (source.event_time is not None for source in self._sources.values())
         check_event_time(self._run, payloads, self._alignment)
         warn_at_start(self._run, unread, self._bounds.now())
         self._observer.begin(self._run)
         self.producers.begin(self._bounds.now().max_drift)
-
-    def _learn_lags(self, unread: Unread, now: int, read_upto: int) -> None:
-        """Measure the producers' lags, and count records that came too late."""
-        spark_watermark = self._bounds.spark_watermark(read_upto)
-        self.producers.look(unread, now, self._bounds.most_disorder, spark_watermark)
-        self.producers.keep(self._bounds.now().max_drift)
 
     def _sample(self, unread: Unread, now: float) -> None:
         """Measure the out-of-orderness of a few unread records, at most once a second."""
@@ -159,6 +137,6 @@ class Looker:
             confirmed = unread.confirm(answers.found.target, answers.cut(answers.found.target))
         self._learned = answers.curve
         learned = None if self._bounds.are_promised else bounds.disorder
-        steps = self._bounds.in_order().max_drift, bounds.max_drift - bounds.disorder
+        steps = self._bounds.now(in_order=True).max_drift, bounds.max_drift - bounds.disorder
         self._observer.records.warn(self._bounds.most_disorder, learned, steps)
         return Look(now, unread, bounds, answers.closed())

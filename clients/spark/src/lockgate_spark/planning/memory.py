@@ -4,8 +4,12 @@ without them: if a text cannot be read, a warning is logged, and a new one is wr
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TypeVar
+
+from lockgate.errors import InvalidValue
+from lockgate.wire.fields import JsonForm
+from lockgate_spark.logs.unread import Key
 
 log = logging.getLogger("lockgate")
 
@@ -48,3 +52,25 @@ def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) ->
             faults[0],
         )
     return found
+
+
+def by_split(read: Callable[[object], T]) -> JsonForm:
+    """Return the JSON form of a map from splits to values: the splits of each source, by the
+    source's index. `read` returns a value from its JSON, or raises `InvalidValue`.
+    """
+
+    def read_all(value: object) -> dict[Key, T]:
+        found = dict[Key, T]()
+        for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
+            if not source.isdecimal() or not isinstance(splits, Mapping):
+                raise InvalidValue("sources", "must have a map of splits each")
+            found |= {(int(source), split): read(each) for split, each in splits.items()}
+        return found
+
+    def write_all(values: Mapping[Key, T]) -> dict[str, dict[str, T]]:
+        by_source = dict[str, dict[str, T]]()
+        for (source, split), value in values.items():
+            by_source.setdefault(str(source), {})[split] = value
+        return by_source
+
+    return JsonForm(read_all, write_all, {})

@@ -1,5 +1,7 @@
-"""The planner, which makes one plan for all sources of a run, step by step. `planning.steps`
-describes the steps.
+"""The planner, which makes one plan for all sources of a run, step by step.
+
+A query in a group reports its watermarks before each plan. No plan exceeds the ceiling that the
+query's readers received last, except for records that Kafka is about to delete (`retention`).
 """
 
 import logging
@@ -9,7 +11,8 @@ from functools import partial
 
 from lockgate import watermark
 from lockgate.plan.draft import Draft
-from lockgate.plan.model import Head, Limit
+from lockgate.plan.model import Head, Limit, PlannedState
+from lockgate.wire.events import SplitReport, SplitState
 from lockgate_http.group.membership import Membership
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_http.history import record
@@ -17,7 +20,6 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source
 from lockgate_spark.planning.bounds import QueryBounds
-from lockgate_spark.planning.ceiling import Exchange
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.look_ahead import Begin, LookAhead
@@ -26,7 +28,7 @@ from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import window_aligned
-from lockgate_spark.planning.steps import Filter, Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft
+from lockgate_spark.planning.steps import Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import PlanContext
@@ -34,7 +36,7 @@ from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
 
-FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
+FILTERS = (window_aligned, read_early, put_off)
 """The filters of a plan that was cut at the ceiling, in order. The last one may postpone the whole
 plan.
 """
@@ -69,10 +71,10 @@ class Planner:
         self._retention = Retention(margin, tells=membership is not None)
         self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
-        self._exchange = Exchange(membership, self.looker, self._retention, self.facts, self.observer)
         self.least: dict[int, Least | None] = {}
         self._look: Look | None = None  # that of the last plan
         self._asked = 0  # requests up to then
+        self._made: Planned | None = None  # the last plan; None in observe mode
         self._carried_out: Planned | None = None  # the last one
         self._batch_at: float | None = None  # when that of the last batch was
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
@@ -84,29 +86,50 @@ class Planner:
         """
         began = self._ticks()
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
-        drafted, ceiling = self._offer(look)
+        drafted = draft(look)
+        ceiling = self.ceiling(look, drafted)
         if self.bounds.now() != look.bounds:  # the group's first answer has brought its drift
             look = self.looker.look(positions, self._read_upto, again=True)
-            drafted, ceiling = self._offer(look)
-        first_cut = plan = answered(partial(cut, drafted, ceiling), look, self.looker.add)
-        now = int(self.clock() * 1000)
-        basis = self._basis(look, drafted, ceiling, self._retention.look(plan, look.unread, now))
+            drafted = draft(look)
+            ceiling = self.ceiling(look, drafted)
+        first_cut = plan = answered(partial(cut, drafted, ceiling), look)
+        now, slices = self._now(), self.looker.slices
+        basis = PlanBasis(
+            look=look,
+            draft=drafted,
+            ceiling=ceiling,
+            windows=None if slices is None else slices.windows,
+            whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
+            safe_from=self._retention.look(plan, look.unread, now),
+            least={} if self._observes or self._run.available_now else self.least,
+            since_batch_ms=None if self._batch_at is None else (self._ticks() - self._batch_at) * 1000,
+        )
         for keep in FILTERS:
-            before, plan = plan, answered(partial(keep, plan, basis), look, self.looker.add)
-        asked, self._asked = self._asked, self.looker.requests
+            before, plan = plan, answered(partial(keep, plan, basis), look)
+        asked, self._asked = self._asked, sum(source.log.look_ups for source in self._sources.values())
         plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
         planned = Planned(plan, basis, first_cut, is_put_off, self._ticks() - began)
         if not self._observes:  # nothing is paused there
-            self._exchange.made = planned
+            self._made = planned
             see_wait(planned, self.waits, self._membership, self.looker.producers, now)
         return planned
 
-    def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Record that a plan is carried out: pass it to the observer, and store where its batch
-        ends in each source's `log` and in the slices. Return the offsets at which the batch ends,
-        by source.
+    def ceiling(self, look: Look, drafted: Draft[Key]) -> PlanCeiling:
+        """Report the sources to the group, and return its ceiling. Without a group, return a
+        ceiling of MAX. Raises the errors of `Membership.exchange`.
         """
-        plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
+        self._look = look
+        if self._membership is None:
+            return PlanCeiling()
+        reports = answered(lambda: self._reports(look, drafted), look)
+        return PlanCeiling(self._membership.exchange(reports), self._membership.last)
+
+    def carry_out(self, planned: Planned) -> dict[int, Offsets]:
+        """Record that a plan is carried out: pass it to the observer, log the records that it reads
+        early, and store where its batch ends in each source's `log` and in the slices. Return the
+        offsets at which the batch ends, by source.
+        """
+        plan, look, drafted, slices = planned.plan, planned.basis.look, planned.basis.draft, self.looker.slices
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
         stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
         for (i, split), made in plan.splits.items():
@@ -115,12 +138,15 @@ class Planner:
                 stops[i][split] = made.next
         for i, source in self._sources.items():
             source.log.remember_plan(stops[i])
-        self._show(planned)
-        self._carried_out, self._exchange.states = planned, {key: made.state for key, made in plan.splits.items()}
+        context = self.context(planned)
+        early = self._retention.note(planned, int(context.planned_at * 1000))
+        taken = None if slices is None else slices.take(plan, drafted.first, look.unread, look.bounds.disorder)
+        self.observer.planned(plan, look.unread, drafted, replace(context, read_early=early, slice=taken))
+        self._carried_out = planned
         if plan.offsets:
             self._record(planned)
             # The target lies above the last records where all of them are read.
-            reach = answered(lambda: drafted.reach, look, self.looker.add)
+            reach = answered(lambda: drafted.reach, look)
             self._read_upto = max(self._read_upto, min(plan.target, reach, self._now()))
             self._batch_at = self._ticks()
         return ends
@@ -130,9 +156,7 @@ class Planner:
         the first plan, and while a look ahead is being made, because the looker is in use then.
         """
         look = None if self.ahead.under_way else self._look
-        return (
-            None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker.add)
-        )
+        return None if look is None else answered(lambda: self._reports(look, draft(look)), look)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
         """Begin the look for the next plan. Call it once Spark has received the ends of all sources
@@ -187,42 +211,37 @@ class Planner:
 
     # -- inside --
 
-    def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
-        """Make the draft of `look`: how far the query would read without its group. Report it to
-        the group, and return it with the group's ceiling.
+    def _reports(self, look: Look, drafted: Draft[Key]) -> dict[int, SourceStatus]:
+        """Return the report of each source, based on a look and its draft. Each source is a reader
+        with its own watermark.
         """
-        self._look, drafted = look, draft(look)
-        return drafted, self._exchange.ceiling(look, drafted)
-
-    def _basis(self, look: Look, drafted: Draft[Key], ceiling: PlanCeiling, safe_from: Mapping[Key, int]) -> PlanBasis:
-        slices = self.looker.slices
-        return PlanBasis(
-            look=look,
-            draft=drafted,
-            ceiling=ceiling,
-            windows=None if slices is None else slices.windows,
-            whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
-            safe_from=safe_from,
-            least={} if self._observes or self._run.available_now else self.least,
-            since_batch_ms=None if self._batch_at is None else (self._ticks() - self._batch_at) * 1000,
-        )
-
-    def _show(self, planned: Planned) -> None:
-        """Pass the plan `planned` to the observer, log the records that it reads early, and store
-        its slice beside the checkpoint. Call it when the plan is carried out.
-        """
-        look, drafted, slices = planned.basis.look, planned.basis.draft, self.looker.slices
-        context = self.context(planned)
-        read = self._retention.note(planned, int(context.planned_at * 1000))
-        taken = None if slices is None else slices.take(planned.plan, drafted.first, look.unread, look.bounds.disorder)
-        context = replace(context, read_early=read, slice=taken)
-        self.observer.planned(planned.plan, look.unread, drafted, context)
+        reach, slices = None, self.looker.slices
+        if self._membership is not None and self._membership.joint:
+            reach = drafted.reach if slices is None else slices.reach(drafted)
+        planned = {} if self._carried_out is None else self._carried_out.plan.splits
+        watermarks, statuses = drafted.reported_watermarks(), {}
+        for i, positions in look.unread.positions.items():
+            splits = {
+                split: SplitReport(
+                    watermark=watermarks[i, split],
+                    state=SplitState((planned[i, split].state if (i, split) in planned else PlannedState.ACTIVE).value),
+                    position=position,
+                    end=look.unread.ends[i][split],
+                )
+                for split, position in positions.items()
+            }
+            # a source without splits holds no other reader
+            lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)
+            statuses[i] = SourceStatus(lowest, reach if reach is not None and reach > lowest else None, splits)
+        made = self._made
+        retained = {} if made is None else self._retention.retained(made.cut, made.basis.look.unread)
+        return self.facts.added(statuses, self.observer.rows_saved, self.looker.producers.shown, retained)
 
     def _record(self, planned: Planned) -> None:
-        """Add the plan to the history of this process (`lockgate_http.history`), if the query
-        follows the ceiling of a group.
+        """Add the plan of a query in a group to the history of this process
+        (`lockgate_http.history`).
         """
-        if self._membership is None or self._observes:
+        if self._membership is None:
             return
         plan, source = planned.plan, self._membership.source
         record(

@@ -27,10 +27,10 @@ from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.names import named
 from lockgate_spark.logs.unread import Key, Source, Unread
-from lockgate_spark.planning.ahead import Ahead
+from lockgate_spark.planning.ahead import Ahead, read
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
-from lockgate_spark.planning.startup_grace import UNKNOWN_MS, StartupGrace, traces_of
+from lockgate_spark.planning.startup_grace import UNKNOWN_MS, traces_of
 from lockgate_spark.planning.too_late import TooLate
 
 log = logging.getLogger("lockgate")
@@ -40,7 +40,7 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 class Producers:
     """The lags of the producers of one run's splits. `kept` has the lags of earlier runs; it is
-    None if lags are not kept.
+    None if lags are not kept. In all methods, `now` is the wall-clock time in ms.
 
     `shown` has the largest lag (ms) that each split's producer has shown in this run. Splits whose
     producer has shown none are left out.
@@ -51,7 +51,9 @@ class Producers:
         self._at_least = bounds_of(alignment).idle_timeout if alignment.slice is not None else None
         self._limit = milliseconds("Alignment(max_lag)", alignment.max_lag)
         self._kept, self._clock = kept, clock
-        self._grace, self._ahead = StartupGrace(clock.ticks), Ahead(clock.ticks)
+        self._ahead = Ahead(clock.ticks)
+        # of splits whose producer has shown no lag: until when (s, monotonic clock) the query waits
+        self._watched: dict[Key, float] = {}
         self._moved = 0  # by how much the clock was moved, as far as the lags have moved along
         self._lags: dict[Key, ProducerLag] = {}
         self.shown: dict[Key, int] = {}
@@ -70,23 +72,14 @@ class Producers:
         self._resumed: dict[Key, tuple[int, int]] = {}
 
     @property
-    def learns(self) -> bool:
-        """Whether each split's lag bound is learned from its records. Otherwise `idle_timeout` is
-        the bound of all splits.
-        """
-        return self._idle_timeout is None
-
-    @property
     def stopped(self) -> Mapping[Key, int]:
-        """How long (ms) splits have been stopped at a record that is stamped ahead of the clock.
-        Other splits are left out, and those stopped for less than a second.
-        """
+        """How long (ms) splits have been stopped by records ahead of the clock (`Ahead`)."""
         return self._ahead.stopped
 
     @property
     def too_late(self) -> int:
-        """The number of late records in this run. A record counts if its producer was later than
-        the plans allowed for, or if an earlier record had stopped its split.
+        """The number of records in this run that were late because their producer was later than
+        the plans allowed for, or because an earlier record had stopped their split.
         """
         return self._too_late.total + self._ahead.too_late
 
@@ -98,18 +91,19 @@ class Producers:
     @property
     def careful(self) -> bool:
         """Whether the query waits for a split whose producer has not shown its lag yet."""
-        return self._grace.goes_on()
+        ticks = self._clock.ticks()
+        return any(until > ticks for until in self._watched.values())
 
     def why(self, key: Key, now: int) -> str:
-        """Return the reason why the other splits wait for the split `key`, as the end of a sentence
-        that begins with the name of this split. `now` is the wall-clock time in ms.
+        """Return why the other splits wait for the split `key`, as the end of a sentence that
+        begins with the name of this split.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
             return stopped
         if lag is None:
             return "is the furthest behind"
-        if self.learns and not lag.known:
+        if self._idle_timeout is None and not lag.known:
             return "has received no records yet, and is watched for some seconds"
         if key in self._cut_off:
             return "has records beyond the end of this run: of a transaction that was open, or newer ones"
@@ -157,11 +151,10 @@ class Producers:
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
         """Measure the producers' lags from the unread records, count records that came too late,
-        and correct the clock by new records. `now` is the wall-clock time (ms) before Kafka was
-        asked for the ends.
+        and correct the clock by new records. `now` is the time before Kafka was asked for the ends.
 
-        `disorder` is how far out of order (ms) the plans assume records to be. `spark_watermark` is
-        Spark's watermark (ms), MIN without one. A record at or below it is late.
+        `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
+        Spark's watermark, `spark_watermark` (ms; MIN without one), is late.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
@@ -191,7 +184,9 @@ class Producers:
                 if heads[key].event_time <= spark_watermark:
                     self._too_late.still_comes(key, max(0, looked_at - heads[key].event_time), end_before)
         self._look_at_unknown(unread, now)
-        for key in self._grace.take_over():
+        ticks = self._clock.ticks()
+        for key in [key for key, until in self._watched.items() if until <= ticks]:
+            del self._watched[key]
             self._lags[key].is_silent()
         if spark_watermark > MIN:
             self._too_late.look(unread, spark_watermark)
@@ -201,15 +196,13 @@ class Producers:
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
         """Mark the splits in `backlogs` that are far behind. If `idle_timeout` is not set, also set
-        the lag bound of each split. Return `backlogs`, which is changed in place.
-
-        `now` is the wall-clock time in ms. `apart_ms` is the time between two reports to the group;
-        0 without a group.
+        the lag bound of each split. Return `backlogs`, which is changed in place. `apart_ms` is the
+        time between two reports to the group; 0 without a group.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
             backlogs[key] = replace(backlogs[key], far_behind=True)
-        if not self.learns:
+        if self._idle_timeout is not None:
             return backlogs
         for key, backlog in backlogs.items():
             lag, at = self._lags[key], _clock(unread, key, now)
@@ -231,17 +224,16 @@ class Producers:
         """Begin the wait for splits whose producer has not shown its lag yet. Call this method for
         each plan. It does nothing if `idle_timeout` is set, or if batches are window-aligned.
 
-        In a group (`in_group`), the wait begins at once, because the reports on these splits may
-        delay other queries. Otherwise it begins once a plan is limited by a split of this query.
-        `limit` is the reason why the plan would read no further without the group, and `now` is the
-        wall-clock time in ms.
+        In a group, the wait begins at once, because the reports on these splits may delay other
+        queries. Otherwise it begins once a plan is limited by a split of this query. `limit` is the
+        reason why the plan would read no further without the group.
         """
-        if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
+        if self._idle_timeout is None and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
-            unknown = [key for key in here if not self._lags[key].known and not self._grace.watches(key)]
-            if unknown:
-                traces = traces_of(unknown, unread, self._lags)
-                self._grace.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
+            unknown = [key for key in here if not self._lags[key].known and key not in self._watched]
+            traces = traces_of(unknown, unread, self._lags) if unknown else {}
+            for key, found in traces.items():
+                self._watched[key] = self._clock.ticks() + found.watch_s(now, self._limit, self._far)
 
     def sum_up(self) -> None:
         """Log the late records that were not logged yet. Call it at the end of the run."""
@@ -255,14 +247,14 @@ class Producers:
         in any case. Nothing is ever written if `idle_timeout` is set, or while the wall clock and
         the monotonic clock disagree.
         """
-        if self._kept is not None and self.learns and self._clock.steady:
+        if self._kept is not None and self._idle_timeout is None and not self._clock.jumped:
             self._kept.keep(self._lags, max_drift // 2, at_once)
 
     # -- inside --
 
     def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
-        """Return the splits whose producers are so far behind that the other splits no longer wait
-        for them. Log a warning about each of these splits once.
+        """Return the splits whose producers are so far behind that no other split waits for them.
+        Log a warning about each of these splits once.
         """
         bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
         for key, _, _ in unread.splits():
@@ -276,13 +268,22 @@ class Producers:
             lag.far_behind = key in found
         for key in found - self._told_far:
             self._told_far.add(key)
-            log.warning("%s", _far_behind(named(key, self._lags), times[key], now, bound))
+            unit = " Its timestamps look like seconds: they must be milliseconds."
+            log.warning(
+                "%s: its producer stamps records with %s, more than %s behind the clock and behind all other "
+                "partitions. The others no longer wait for it, and its rows are late.%s Correct the producer, or leave "
+                'such records out: set past_bound="1 day", and filter them before withWatermark. To wait for it, set '
+                "max_lag to more than its lag",
+                named(key, self._lags),
+                watermark.instant(times[key]),
+                spoken(bound),
+                unit if abs(1000 * times[key] - now) < bound else "",
+            )
         return found
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
-        """Return whether `head`, a split's first unread record, is more than `bound` (ms) older
-        than the first unread record of an earlier plan. If the split has no unread record, `head`
-        is None.
+        """Return whether `head`, a split's first unread record or None, is more than `bound` (ms)
+        older than the first unread record of an earlier plan.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 
@@ -294,7 +295,7 @@ class Producers:
 
     def _learned(self, key: Key, shown: int) -> None:
         self.shown[key] = max(shown, self.shown.get(key, 0))
-        self._grace.end(key)
+        self._watched.pop(key, None)
         self._first.pop(key, None)
         if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._logged:
             self._logged[key] = shown
@@ -356,27 +357,12 @@ class Producers:
         """Measure the lag of each split whose producer has not shown its lag yet, from the first
         record that was appended after the first look at the split.
         """
-        asked: dict[int, dict[str, tuple[int, int]]] = {}
-        for (i, split), (first_end, _) in self._first.items():
-            reach = unread.visible_end(i, split)
-            if reach is not None and reach > first_end:
-                asked.setdefault(i, {})[split] = first_end, reach
-        for i, ranges in asked.items():
-            for split, reading in unread.sources[i].log.find(Credible(), ranges).items():
-                key, at = (i, split), self._first[i, split][1]
-                if reading.found is not None:
-                    self._learned(key, self._lags[key].learn(at - reading.found.event_time, now))
-
-
-def _far_behind(name: str, event_time: int, now: int, bound: int) -> str:
-    in_seconds = abs(1000 * event_time - now) < bound
-    unit = " Its timestamps look like seconds: they must be milliseconds." if in_seconds else ""
-    return (
-        f"{name}: its producer stamps records with {watermark.instant(event_time)}, more than {spoken(bound)} "
-        f"behind the clock and behind all other partitions. The others no longer wait for it, and its rows are late."
-        f'{unit} Correct the producer, or leave such records out: set past_bound="1 day", and filter them before '
-        "withWatermark. To wait for it, set max_lag to more than its lag"
-    )
+        reach = {key: (end, unread.visible_end(*key) or 0) for key, (end, _) in self._first.items()}
+        ranges = {key: (end, until) for key, (end, until) in reach.items() if until > end}
+        for key, reading in read(unread, ranges, lambda _: Credible()).items():
+            if reading.found is not None:
+                lag = self._first[key][1] - reading.found.event_time
+                self._learned(key, self._lags[key].learn(lag, now))
 
 
 def _time(wall_ms: int) -> str:

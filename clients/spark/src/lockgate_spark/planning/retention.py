@@ -20,8 +20,8 @@ than necessary.
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from lockgate.duration import spoken
@@ -42,18 +42,6 @@ _GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every
 _LOGGED_AGAIN_MS = 600_000
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One look-up of the records that Kafka is about to delete, made at `asked_at` (wall clock in
-    ms). `safe_from` has the first offset of each split that is not in danger. `kept` has, by split,
-    the logs that are bounded in size.
-    """
-
-    asked_at: int
-    safe_from: Offsets
-    kept: Mapping[str, "BoundedLog"]
-
-
 class BoundedLog(NamedTuple):
     """A log that is bounded in size (`retention.bytes`): its `end`, and the number of `offsets`
     before it that Kafka keeps, assuming that all records have the same size.
@@ -61,6 +49,17 @@ class BoundedLog(NamedTuple):
 
     end: int
     offsets: int
+
+
+class Edge(NamedTuple):
+    """One look-up of the records that Kafka is about to delete, made at `asked_at` (wall clock in
+    ms). `safe_from` has the first offset of each split that is not in danger. `kept` has, by split,
+    the logs that are bounded in size.
+    """
+
+    asked_at: int
+    safe_from: Offsets
+    kept: Mapping[str, BoundedLog]
 
 
 class Retained(NamedTuple):
@@ -91,9 +90,8 @@ def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 class Retention:
     """Finds the records of one run that are in danger, and counts those that are read early.
 
-    A record is in danger if less than `margin` (a share, such as 0.1) of its retention is left. If
-    `margin` is 0, no record is in danger. `tells` says whether the run reports to a group. If it
-    does, the timestamps that `retained` needs are looked up.
+    If `margin` (see the module) is 0, no record is in danger. `tells` says whether the run reports
+    to a group. If it does, the timestamps that `retained` needs are looked up.
     """
 
     def __init__(self, margin: float, *, tells: bool = False) -> None:
@@ -103,15 +101,14 @@ class Retention:
         self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
-        self._known: Collection[Key] = ()
+        self._known: Mapping[Key, SplitPlan] = {}  # the last plan
         self._logged_at: dict[Key, int] = {}
         self._read_early: Counter[Key] = Counter()
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
         """Return, for each split, the first offset that is not in danger. Splits without retention
-        are left out. Return an empty dict if the plan pauses no split, or if `margin` is 0.
-
-        `plan` was cut at the ceiling. `now` is the wall-clock time in ms.
+        are left out. The result is empty if `plan`, which was cut at the ceiling, pauses no split,
+        or if `margin` is 0. `now` is the wall-clock time in ms.
         """
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
@@ -120,37 +117,29 @@ class Retention:
         return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
 
     def retained(self, plan: Plan[Key], unread: Unread) -> dict[int, Retained]:
-        """Return, for each source, the paused split whose next unread record Kafka deletes first,
-        and the time until which Kafka keeps this record.
-
-        `plan` was cut at the ceiling. Sources are left out if they have no such split, or if the
-        time is not known. This makes no request.
+        """Return, for each source, the split paused by `plan` whose next unread record Kafka
+        deletes first, and the time until which Kafka keeps this record. Sources are left out if
+        they have no such split, or if the time is not known. This makes no request.
         """
         found = dict[int, Retained]()
-        indexed = {i for i, source in unread.sources.items() if isinstance(source.log, IndexedSplitLog)}
         for (i, split), made in plan.splits.items():  # thousands, with each plan
-            if made.state is PlannedState.PAUSED:
-                for due in () if made.next is None else self._dues(i, split, made.next, stamped=i not in indexed):
-                    _take_sooner(found, i, due, split)
-                if i in indexed:
-                    for stamped in self._stamped.get(i, ()):
-                        _take_sooner(found, i, *stamped)
+            if made.state is not PlannedState.PAUSED:
+                continue
+            due = list[Retained]()
+            if made.next is not None:
+                kept_ms = self._configs[i].of(topic_of(split)).retention_ms
+                if kept_ms is not None and not isinstance(unread.sources[i].log, IndexedSplitLog):
+                    due.append(Retained(made.next.event_time + kept_ms, split))
+                if (by_size := self._by_size(i, split, made.next.offset)) is not None:
+                    due.append(Retained(by_size, split))
+            for until, first in (*due, *self._stamped.get(i, ())):
+                if until < MAX and (i not in found or until < found[i].until):
+                    found[i] = Retained(max(0, until), first)
         return found
 
-    def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
-        """Return the times (wall clock in ms) from which Kafka may delete the record `head`,
-        because of `retention.ms` and of `retention.bytes`. `stamped` says whether the record's
-        event time is Kafka's timestamp.
-        """
-        kept_ms = self._configs[i].of(topic_of(split)).retention_ms
-        by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
-        by_size = self._by_size(i, split, head.offset)
-        return by_time if by_size is None else (*by_time, by_size)
-
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
-        """Return the time (wall clock in ms) from which Kafka may delete the record at `offset`
-        because of `retention.bytes`, if the log continues to grow at the same rate. Return None if
-        that is unknown.
+        """Return the time (wall clock in ms) from which `retention.bytes` may delete the record at
+        `offset`, if the log continues to grow at the same rate; None if that is unknown.
         """
         last, before = self._edges.get(i), self._before.get(i)
         if last is None or before is None or split not in last.kept or split not in before.kept:
@@ -163,21 +152,17 @@ class Retention:
         return last.asked_at + max(0, left) * apart_ms // grown
 
     def note(self, planned: Planned, now: int) -> dict[Key, int]:
-        """Log and count the offsets that the plan `planned` reads early. Call it when the plan is
-        carried out. Return the number of these offsets for each split that has some. `now` is the
-        wall-clock time in ms.
+        """Log and count the offsets that `planned`, a plan that is carried out, reads early. Return
+        their number for each split that has some. `now` is the wall-clock time in ms.
         """
-        if planned.put_off:
-            return {}
         self._known, sources = planned.plan.splits, planned.basis.look.unread.sources
-        taken = {key: made.end - planned.cut.splits[key].end for key, made in planned.plan.splits.items()}
-        early = {key: offsets for key, offsets in taken.items() if offsets > 0}
+        cut = planned.cut.splits
+        early = {key: made.end - cut[key].end for key, made in self._known.items() if made.end > cut[key].end}
         for key, offsets in early.items():
             self._read_early[key] += offsets
-            made = planned.cut.splits[key]
             # An index by another event time does not know when Kafka has stamped the record.
             indexed = isinstance(sources[key[0]].log, IndexedSplitLog)
-            self._warn(key, made._replace(next=None) if indexed else made, offsets, now)
+            self._warn(key, cut[key]._replace(next=None) if indexed else cut[key], offsets, now)
         return early
 
     def sum_up(self) -> None:
@@ -191,7 +176,7 @@ class Retention:
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
         """Look up Kafka's oldest timestamp among the first unread records of paused splits, and
-        store when Kafka may delete these records. The event time of source `i` is in the payload.
+        store when Kafka may delete these records. Source `i` has its event time in the payload.
         """
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:
@@ -232,17 +217,9 @@ class Retention:
         )
 
 
-def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Set the entry of source `i` in `found` to `split` and `until` (ms), if this time is earlier
-    than that of the present entry. A time of MAX or later does not count.
-    """
-    if until < MAX and (i not in found or until < found[i].until):
-        found[i] = Retained(max(0, until), split)
-
-
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
     """Look up, for each split, the first offset that is not in danger, and return the result.
-    `margin` is as in `Retention`. Splits without retention are left out.
+    Splits without retention are left out.
     """
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}

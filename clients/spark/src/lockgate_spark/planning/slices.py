@@ -2,10 +2,9 @@
 rule is in `lockgate.plan.slices`, which calls these windows the batch's slice.
 
 A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
-slice again. So the last two slices are kept beside the checkpoint. Each has the offsets at which
-its batch begins and ends, and the event times up to which windows lack records
-(`interrupted_slices`). A slice is kept before Spark logs the offsets of its batch. So the last kept
-slice may never have become a batch, but the one before it has.
+slice again. So the last two slices are kept beside the checkpoint. Each is kept before Spark logs
+the offsets of its batch. So the last kept slice may never have become a batch, but the one before
+it has.
 """
 
 import json
@@ -21,14 +20,14 @@ from lockgate.plan.model import Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows
 from lockgate.wire.codec import from_json, to_json
-from lockgate.wire.fields import JsonForm, Meta
+from lockgate.wire.fields import Meta
 from lockgate_http.duration import milliseconds
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
-from lockgate_spark.planning.interrupted_slices import ByKey, InterruptedSlices, Seen
-from lockgate_spark.planning.memory import Memory, remembered
+from lockgate_spark.planning.interrupted_slices import BySplit, InterruptedSlices, Seen
+from lockgate_spark.planning.memory import Memory, by_split, remembered
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.steps import PlanBasis
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -40,32 +39,20 @@ FORMAT = 1  # of a text that is kept
 _NAMED = 8  # splits in one line of the log
 _LAST = 253_402_300_799_999  # ms, in the year 9999: no clock of a time zone goes further
 
-Ends = Mapping[int, Offsets]
-"""The offsets at which a batch ends, by source."""
+
+def _integer(value: object) -> int:
+    if type(value) is not int:
+        raise InvalidValue("splits", "must have an integer each")
+    return value
 
 
-def _by_source(value: object) -> ByKey:
-    """Return the numbers in the JSON object `value`, by source and split. Raises `InvalidValue` if
-    `value` does not have this form.
-    """
-    found: ByKey = {}
-    for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
-        if not source.isdecimal() or not isinstance(splits, Mapping):
-            raise InvalidValue("sources", "must have a map of splits each")
-        if any(type(at) is not int for at in splits.values()):
-            raise InvalidValue("splits", "must have an integer each")
-        found[int(source)] = dict(splits)
-    return found
-
-
-BY_SOURCE = JsonForm(_by_source, lambda by_source: {str(source): of for source, of in by_source.items()}, {})
+_INTEGERS = by_split(_integer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`. `shown`
-    is the form of the slice that users get. `torn` is as `InterruptedSlices.upto`: upper bounds on
-    the event times of missing records.
+    is the form of the slice that users get. `torn` is as `InterruptedSlices.upto`.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -74,9 +61,9 @@ class _Kept:
     number: Annotated[int, Meta(ge=1, le=2**62)]
     slice: Slice
     shown: BatchSlice
-    ends: Annotated[Ends, BY_SOURCE]
-    starts: Annotated[Ends, BY_SOURCE]
-    torn: Annotated[ByKey, BY_SOURCE]
+    ends: Annotated[BySplit, _INTEGERS]
+    starts: Annotated[BySplit, _INTEGERS]
+    torn: Annotated[BySplit, _INTEGERS]
 
 
 def _parsed(value: object) -> _Kept:
@@ -86,23 +73,24 @@ def _parsed(value: object) -> _Kept:
     kept = from_json(_Kept, value)
     if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
         raise InvalidValue("slice", "must begin and end before the year 10,000")
-    if any(not of.keys() <= kept.ends.get(source, {}).keys() for source, of in kept.starts.items()):
+    if not kept.starts.keys() <= kept.ends.keys():
         raise InvalidValue("starts", "must be of splits that have an end")
     return kept
 
 
 class Slices:
     """The slices of one run's batches. `memory` keeps the last two. `logged` has the offsets at
-    which the checkpoint's last batch ends; it is empty or None if there is no such batch.
+    which the checkpoint's last batch ends, by source; it is empty if there is no such batch.
     """
 
-    def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
+    def __init__(
+        self, windows: Windows, memory: Memory, logged: Mapping[int, Offsets], sources: Mapping[int, Source]
+    ) -> None:
         self.windows = windows
         self._memory, self._sources = memory, sources
         kept = remembered(memory.read(), _parsed, "the slices")
-        self._last = next(
-            (one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None
-        )
+        ends = {(i, split): at for i, of_source in logged.items() for split, at in of_source.items()}
+        self._last = next((one for one in kept if ends and one.ends == ends), None)
         # What was kept of the checkpoint's last batch is not to be written over before the next
         # batch is logged.
         self._number = self._last.number if self._last is not None else max((one.number for one in kept), default=0)
@@ -135,16 +123,12 @@ class Slices:
         incomplete if records of the batch were deleted after the batch was planned.
         """
         if self._last is not None and self._replayed is None:
-            gone = tuple(
-                sorted({split for i, source in self._sources.items() for split in _deleted(source, i, self._last)})
-            )
             shown = self._last.shown
-            self._replayed = (
-                replace(shown, complete=False, missing_from=tuple(sorted({*shown.missing_from, *gone})))
-                if gone
-                else shown
-            )
-            self._warn(self._replayed)
+            gone = {split for i, source in self._sources.items() for split in _deleted(source, i, self._last)}
+            if gone:
+                shown = replace(shown, complete=False, missing_from=tuple(sorted(gone | {*shown.missing_from})))
+            self._replayed = shown
+            self._warn(shown)
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
@@ -177,16 +161,15 @@ class Slices:
         """
         if plan.offsets == 0:
             return None
-        starts, ends = _offsets(plan, unread, "position"), _offsets(plan, unread, "end")
+        starts = {key: made.position for key, made in plan.splits.items()}
+        ends = {key: made.end for key, made in plan.splits.items()}
         cut = slice_of(plan, first, self._before(first), self.windows)
-        missing = self._torn.by(cut.start, disorder)
-        late: set[str] = set()
+        missing = self._torn.took(ends, cut.start, disorder)
+        late = set[str]()
         if cut.whole and not missing:
-            late = late.union(
-                *(out_of_order(s.log, cut.end, ends[i], unread.ends[i], disorder) for i, s in unread.sources.items())
-            )
+            for i, source in unread.sources.items():
+                late |= out_of_order(source.log, cut.end, _of(ends, i), unread.ends[i], disorder)
         shown = BatchSlice(cut.start, cut.end, cut.whole and not missing and not late, missing, tuple(sorted(late)))
-        self._torn.took(ends, cut.start, disorder)
         self._number += 1
         self._last, self._begun_without = _Kept(FORMAT, self._number, cut, shown, ends, starts, self._torn.upto), False
         self._memory.write(self._number, json.dumps(to_json(self._last)))
@@ -241,7 +224,7 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     """Return the splits of source `i` from which Kafka has deleted records of the replayed batch.
     If that cannot be found out, log a warning and return all splits that the batch has read.
     """
-    read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
+    read = {split: at for split, at in _of(kept.starts, i).items() if at < kept.ends[i, split]}
     try:
         source.log.set_splits(read)
         begins = source.log.requests.begins()
@@ -251,8 +234,6 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     return [split for split, at in read.items() if begins[split] > at]
 
 
-def _offsets(plan: Plan[Key], unread: Unread, of: str) -> dict[int, Offsets]:
-    found: dict[int, Offsets] = {source: {} for source in unread.ends}
-    for (source, split), made in plan.splits.items():
-        found[source][split] = getattr(made, of)
-    return found
+def _of(offsets: BySplit, i: int) -> Offsets:
+    """Return the offsets of the splits of source `i`."""
+    return {split: at for (source, split), at in offsets.items() if source == i}

@@ -1,12 +1,11 @@
-"""The search for the oldest Kafka timestamp among the first unread records of a source's splits.
-Only a source whose event time is in the payload needs it.
+"""The search for the oldest Kafka timestamp among the first unread records of a source's splits,
+which retention needs if event time is in the payload.
 
-Retention uses Kafka's timestamp, and a plan uses the event time in the payload. Reading the records
-again for their timestamps would cost a read for each split. Kafka's look-up by time takes one
-request for all splits. It returns the first record of each split with at least the given timestamp,
-so all earlier records have lower ones. The oldest timestamp is found by bisection. Each call of
-`look` makes only a few look-ups and continues where the previous call ended. The result is never
-later than the real timestamp.
+Reading the records for their timestamps would cost a read for each split. Kafka's look-up by time
+takes one request for all splits. It returns the first record of each split with at least the given
+timestamp, so all earlier records have lower ones. The oldest timestamp is found by bisection. Each
+call of `look` makes only a few look-ups and continues where the previous call ended. The result is
+never later than the real timestamp.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,21 @@
 """The checks at the start of a query: for rows that are lost already, for a watermark delay that is
-too short, and for a watermark on another event time than the aligned one. `bounds` says which delay
-is needed.
+too short (`bounds` has the condition), for a watermark on another event time than the
+aligned one, and for streams that are not aligned, in a query that has aligned ones.
+
+**Unaligned, under one watermark.** Spark's watermark follows the highest event time of all streams
+under its `withWatermark`. So a stream that is not aligned can move this watermark past rows of the
+aligned streams, and past its own rows. If it is a Kafka stream, which could be aligned, the query
+is refused. A warning is logged instead in observe mode, with `other_event_time="warn"`, and for
+streams of other sources.
+
+**Unaligned, under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no
+aligned row late. Its own rows may be late, as in plain Spark. With `multipleWatermarkPolicy=max`,
+Spark uses the highest one. Then an unaligned stream can make aligned rows late, and a warning is
+logged.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lockgate import watermark
 from lockgate.duration import spoken
@@ -13,9 +24,8 @@ from lockgate_http.duration import as_option
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.planning.bounds import delay_of, needed_delay
-from lockgate_spark.planning.origins import check_origins
-from lockgate_spark.query_watermark import KAFKAS, POLICY, Checkpointed, QueryWatermark
+from lockgate_spark.planning.bounds import delay_of
+from lockgate_spark.query_watermark import KAFKAS, POLICY, Checkpointed, QueryWatermark, Unaligned
 
 log = logging.getLogger("lockgate")
 
@@ -29,13 +39,25 @@ class DelayCheck:
         self._logged = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
-        """Warn if the delay is shorter than needed. `delay` is in ms, None without a watermark.
-        `in_payload` says whether the event time of a source is in the payload.
+        """Warn if the delay is shorter than needed for no row to be late. `delay` is in ms, None
+        without a watermark. `in_payload` says whether the event time of a source is in the payload.
         """
-        needed = needed_delay(bounds, in_payload)
-        if delay is not None and delay < needed and needed >= 2 * self._logged:
-            self._logged = needed
-            log.warning("%s", _too_short(delay, bounds, in_payload))
+        beside = bounds.disorder if in_payload else 0
+        needed = bounds.max_drift + beside
+        if delay is None or delay >= needed or needed < 2 * self._logged:
+            return
+        self._logged = needed
+        log.warning(
+            "the query's watermark delay is %s, and max_drift is %s%s: rows can be late and dropped. Make the delay at "
+            'least "%s"%s',
+            spoken(delay),
+            spoken(bounds.max_drift),
+            f", in addition to an out-of-orderness of {spoken(beside)} in the payload" if beside else "",
+            as_option(needed),
+            f', or max_drift at most "{as_option(delay - beside)}"'
+            if delay - beside > bounds.disorder
+            else f"; max_drift must stay above max_out_of_orderness ({spoken(bounds.disorder)})",
+        )
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
@@ -43,37 +65,21 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
     several watermarks, all its streams are aligned, and each delay is at least `max_drift`, log
     that `multipleWatermarkPolicy=max` would lose no rows.
     """
-    stored = run.logged_watermark()
-    lost = 0 if stored is None else rows_below(unread, stored)
-    if stored is not None and lost:
-        log.warning(
-            "the checkpoint's watermark is already %s: %s unread offsets are at or below it, and Spark will drop "
-            "the late rows among them. Alignment cannot undo that; start with a new checkpoint to read them",
-            watermark.instant(stored),
-            f"{lost:,}",
-        )
-    delay = delay_of(run)
-    if delay is not None and delay >= bounds.max_drift:
-        _offer_highest(run, bounds)
-
-
-def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
-    beside = bounds.disorder if in_payload else 0
-    out_of_order = f", in addition to an out-of-orderness of {spoken(beside)} in the payload" if beside else ""
-    least = as_option(needed_delay(bounds, in_payload))
-    finding = (
-        f"the query's watermark delay is {spoken(delay)}, and max_drift is {spoken(bounds.max_drift)}{out_of_order}: "
-        f'rows can be late and dropped. Make the delay at least "{least}"'
-    )
-    if delay - beside > bounds.disorder:
-        return f'{finding}, or max_drift at most "{as_option(delay - beside)}"'
-    return f"{finding}; max_drift must stay above max_out_of_orderness ({spoken(bounds.disorder)})"
-
-
-def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
+    if (stored := run.logged_watermark()) is not None:
+        unread.heads()
+        above = unread.first_after(stored)
+        lost = sum((above[key].offset if key in above else end) - position for key, position, end in unread.splits())
+        if lost:
+            log.warning(
+                "the checkpoint's watermark is already %s: %s unread offsets are at or below it, and Spark will drop "
+                "the late rows among them. Alignment cannot undo that; start with a new checkpoint to read them",
+                watermark.instant(stored),
+                f"{lost:,}",
+            )
     delays = [each.delay_ms for each in run.watermarks()]
     everywhere = all(origin.aligned for each in run.watermarks() for origin in each.origins)
-    if len(delays) > 1 and everywhere and not run.takes_highest() and min(delays) >= bounds.max_drift:
+    may_offer = len(delays) > 1 and everywhere and delay_of(run) is not None and not run.takes_highest()
+    if may_offer and min(delays) >= bounds.max_drift:
         log.info(
             "the query has %d watermarks and Spark uses the lowest, so one silent source stalls all results. The "
             "sources are aligned together, so %s=max loses no rows and does not stall. Set it with a new checkpoint",
@@ -94,34 +100,69 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
     for each in run.watermarks():
         for origin in each.origins:
             if origin.aligned and (origin.column != KAFKAS) not in kinds:
-                _other_event_time(each, origin.text, alignment)
+                aligned, what = "Alignment(event_time)", "leave event_time out"
+                if origin.text != KAFKAS:
+                    aligned = "Kafka's record timestamp"
+                    what = "set Alignment(event_time=…) to that expression over Kafka's columns"
+                _refuse(
+                    f'withWatermark("{each.column}", …) uses {origin.text}, but lockgate aligns by {aligned}: rows can '
+                    f"be late and dropped. Put the watermark on what is aligned, or {what}",
+                    alignment,
+                )
     check_origins(run.watermarks(), run.takes_highest(), alignment)
 
 
-def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:
-    aligned = "Alignment(event_time)" if text == KAFKAS else "Kafka's record timestamp"
-    finding = (
-        f'withWatermark("{found.column}", …) uses {text}, but lockgate aligns by {aligned}: rows can be late and '
-        "dropped"
-    )
-    if alignment.mode == "observe" or alignment.other_event_time == "warn":
-        log.warning("%s", finding)
-        return
-    what = (
-        "leave event_time out"
-        if text == KAFKAS
-        else "set Alignment(event_time=…) to that expression over Kafka's columns"
-    )
-    raise UnsupportedQuery(
-        f"{finding}. Put the watermark on what is aligned, or {what}. "
-        'Alignment(other_event_time="warn") lets the query run as it is'
-    )
+def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
+    """Check that the watermarks follow only aligned streams. `highest` says whether Spark uses the
+    highest watermark.
 
-
-def rows_below(unread: Unread, event_time: int) -> int:
-    """Return the number of unread offsets before each split's first record above `event_time` (ms),
-    summed over all splits.
+    Raises `UnsupportedQuery` if a Kafka source that is not aligned shares a watermark with an
+    aligned one. In observe mode and with `other_event_time="warn"`, a warning is logged instead.
+    For all other unaligned streams, there is at most a log line.
     """
-    unread.heads()
-    above = unread.first_after(event_time)
-    return sum((above[key].offset if key in above else end) - position for key, position, end in unread.splits())
+    beside = any(each.aligned for each in watermarks)
+    for each in watermarks:
+        for stream in each.unaligned:
+            if each.aligned:
+                _under_one(each, stream, alignment)
+            elif beside and highest:
+                log.warning(
+                    "%s is not aligned, and Spark uses the highest watermark (%s=max): "
+                    'withWatermark("%s", …) on it can make rows of the aligned streams late. %s',
+                    stream.text,
+                    POLICY,
+                    each.column,
+                    f"Leave {POLICY} out, with a new checkpoint" if stream.reader is None else _aligned(stream),
+                )
+            elif beside and stream.reader is not None:
+                log.info(
+                    "%s is not aligned, so its own rows can be late, as in plain Spark. %s",
+                    stream.text,
+                    _aligned(stream),
+                )
+
+
+def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -> None:
+    finding = (
+        f'withWatermark("{found.column}", …) is over aligned streams and over one that is not: {stream.text}. '
+        "Spark's watermark follows the stream that is ahead, so rows of all of them can be late and dropped."
+    )
+    if stream.reader is None:
+        log.warning(
+            "%s Give each its own withWatermark before they are combined: Spark then uses the lowest watermark", finding
+        )
+    else:
+        _refuse(f"{finding} {_aligned(stream)}", alignment)
+
+
+def _refuse(text: str, alignment: Alignment) -> None:
+    """Raise `UnsupportedQuery`. In observe mode and with `other_event_time="warn"`, log a warning
+    instead.
+    """
+    if alignment.mode != "observe" and alignment.other_event_time != "warn":
+        raise UnsupportedQuery(f'{text}. Alignment(other_event_time="warn") lets the query run as it is')
+    log.warning("%s", text)
+
+
+def _aligned(stream: Unaligned) -> str:
+    return f"Align it with the options of the others: lockgate_spark.align({stream.reader})"

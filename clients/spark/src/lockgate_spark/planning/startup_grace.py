@@ -3,21 +3,19 @@
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
 the clock, while the producer of another one is half an hour behind. Then rows of that half hour are
 lost, no matter how soon the producer shows its lag. So when a split with an unknown lag first
-limits a plan, the query waits inside Spark's call (`held_plan`) and watches whether the split's log
-grows. `processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still
-read everything. If the producer has not shown its lag by the end of the wait, the split counts as
+limits a plan, the query waits inside Spark's call and watches whether the split's log grows.
+`processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
+everything. If the producer has not shown its lag by the end of the wait, the split counts as
 silent, and this is kept beside the checkpoint.
 
 **The length of the wait** depends on when the split was last appended to, which an event time does
-not show, because a producer may be hours behind. The wait is short if nothing was appended lately,
-as far as Kafka shows (`Traces`), or if the split's last record is so old that no other split waits
-for its producer. Otherwise it is longer, and longest for a split whose records come some seconds
-apart. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so records that are older than a
-day are read at once.
+not show, because a producer may be hours behind. It is short if nothing was appended lately, as far
+as Kafka shows (`Traces`). Otherwise it is longer, and longest for a split whose records come some
+seconds apart. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so records that are
+older than a day are read at once.
 """
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lockgate.plan.model import Head
@@ -77,8 +75,7 @@ def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLa
     """
     wanted = set(keys)
     newest, heads = unread.highest(), unread.heads()
-    stamps: dict[Key, int] = {}
-    last: dict[Key, Head] = {}
+    stamps, last = dict[Key, int](), dict[Key, Head]()
     for i in {i for i, _ in wanted}:
         log, ends = unread.sources[i].log, unread.ends[i]
         stamps |= {(i, split): at for split, at in _stamps(log.requests).items()}
@@ -111,41 +108,3 @@ def _stamps(requests: KafkaRequests) -> dict[str, int]:
     stamped = {line.partition("\t")[0] for line in asked if line.endswith("\tLogAppendTime")}
     found = (requests.highest() or {}) if stamped else {}
     return {split: head.event_time for split, head in found.items() if topic_of(split) in stamped}
-
-
-class StartupGrace:
-    """The waits of one run for splits whose producers have not shown their lag. `ticks` is a
-    monotonic clock, in seconds.
-    """
-
-    def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
-        self._ticks = ticks
-        self._until: dict[Key, float] = {}
-
-    def watches(self, key: Key) -> bool:
-        """Return whether the wait for a split has begun."""
-        return key in self._until
-
-    def begin(self, watch_s: Mapping[Key, float]) -> None:
-        """Begin the waits. `watch_s` is how long (s) to watch each split. A wait that has already
-        begun does not change.
-        """
-        now = self._ticks()
-        self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
-
-    def goes_on(self) -> bool:
-        """Return whether at least one wait has not ended yet."""
-        now = self._ticks()
-        return any(until > now for until in self._until.values())
-
-    def take_over(self) -> list[Key]:
-        """Remove the waits that have ended, and return their splits."""
-        now = self._ticks()
-        over = [key for key, until in self._until.items() if until <= now]
-        for key in over:
-            del self._until[key]
-        return over
-
-    def end(self, key: Key) -> None:
-        """End the wait for a split whose producer has shown its lag."""
-        self._until.pop(key, None)

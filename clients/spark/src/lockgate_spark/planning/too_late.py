@@ -25,24 +25,14 @@ log = logging.getLogger("lockgate")
 
 @dataclass(slots=True)
 class _Late:
-    """The late records of one split.
+    """The late records of one split."""
 
-    Attributes:
-        lag: The largest lag, ms.
-        waited: The largest lag (ms) that plans had allowed for; None if an earlier run made the
-            plans.
-        upto: Offset up to which late records were counted.
-        count: Number of late records.
-        logged: Number of late records in the last warning.
-        ended: Whether the split has caught up with Spark's watermark.
-    """
-
-    lag: int
-    waited: int | None
-    upto: int = 0
+    lag: int  # the largest one, ms
+    waited: int | None  # the largest lag that plans had allowed for; None if an earlier run made them
+    upto: int = 0  # the offset up to which late records were counted
     count: int = 0
-    logged: int = 0
-    ended: bool = False
+    logged: int = 0  # the count in the last warning
+    ended: bool = False  # whether the split has caught up with Spark's watermark
 
 
 class TooLate:
@@ -60,8 +50,8 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Record that the split `key` has late records, which `look` then counts. One of them came
-        `lag` (ms) behind the clock, but plans had allowed only for lags up to `waited` (ms).
+        """Record that the split `key` has late records, which `look` then counts. One came `lag`
+        (ms) behind the clock, but plans had allowed only for lags up to `waited` (ms).
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -70,11 +60,8 @@ class TooLate:
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
         """Record that the split `key` may have late records, which `look` then counts. The first
-        record that this run has found in the split is at or below Spark's watermark, which is kept
-        in the checkpoint.
-
-        `lag` is that record's lag in ms. `upto` is the offset up to which the earlier run has
-        counted late records.
+        record that this run has found in the split, `lag` (ms) behind the clock, is at or below the
+        checkpoint's watermark. The earlier run has counted late records up to the offset `upto`.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 

@@ -2,18 +2,14 @@
 the next run.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 from lockgate import watermark
 from lockgate.plan.model import Limit, Plan
-from lockgate.plan.windows import Windows
 from lockgate_http.group.membership import Membership
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.producers import Producers
 from lockgate_spark.planning.steps import Planned
-from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, for_window
+from lockgate_spark.telemetry.waits import Waits, for_member, for_split, for_window
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
@@ -26,39 +22,19 @@ def blocker(planned: Planned, producers: Producers) -> Key | None:
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Pass to `waits` the wait that follows the plan `planned`, or None if the query does not wait.
-    `now` is the wall-clock time in ms.
+    """Pass to `waits` the wait that follows the plan `planned`. It is None if the plan reads
+    records or was put off, or if nothing is left to read. `now` is the wall-clock time in ms.
     """
-    plan, wait = planned.plan, None
-    if not planned.put_off:
-        why = partial(_why, planned, producers, now)
-        wait = wait_of(plan, membership, planned.basis.windows, why, producers.careful)
+    plan, windows, wait = planned.plan, planned.basis.windows, None
+    if not plan.offsets and not planned.put_off and plan.paused:
+        first = first_paused(plan)
+        if plan.limit is Limit.GROUP and membership is not None:
+            wait = for_member(membership, None if first is None else first[1])
+        elif plan.limit is Limit.HORIZON and (named := _why(planned, producers, now)) is not None:
+            wait = for_split(*named, plan.ceiling, brief=producers.careful)
+        elif plan.limit is Limit.SLICE and windows is not None and first is not None:
+            wait = for_window(windows.end(first[1]))
     waits.seen(wait, plan.target if plan.offsets or planned.put_off else None)
-
-
-def wait_of(
-    plan: Plan[Key],
-    membership: Membership | None,
-    windows: Windows | None,
-    why: Callable[[], tuple[str, str] | None],
-    brief: bool,
-) -> Wait | None:
-    """Return the wait that follows a plan. Return None if the plan reads records, or if nothing is
-    left to read.
-
-    `why` returns the name of the split that the others wait for, and the reason; None if there is
-    no such split. `brief` says whether the wait for this split ends within seconds.
-    """
-    if plan.offsets or not plan.paused:
-        return None
-    first = first_paused(plan)
-    if plan.limit is Limit.GROUP and membership is not None:
-        return for_member(membership, None if first is None else first[1])
-    if plan.limit is Limit.HORIZON and (named := why()) is not None:
-        return for_split(*named, plan.ceiling, brief=brief)
-    if plan.limit is Limit.SLICE and windows is not None and first is not None:
-        return for_window(windows.end(first[1]))
-    return None
 
 
 def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: int) -> str:

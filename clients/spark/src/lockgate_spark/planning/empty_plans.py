@@ -1,0 +1,143 @@
+"""The waits after plans that read nothing, inside Spark's call of `latestOffset`.
+
+**Idle**: everything is read. Without a wait, Spark would ask up to a hundred times a second. The
+plan stays valid until a record comes, but for a second at most, so that the next plan can include
+new partitions and the present time. The broker is not asked for the ends again and again. Instead,
+it gets one long poll, which it answers as soon as there is a record. Each call of Spark waits for
+that answer for at most `STEP_S`. So Spark asks ten times a second, and may find records of an
+unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
+
+**Held**: records are unread, but may not be read yet. Under most triggers, the wait is one step
+(`STEP_S`), and the plan after an empty one is made `HELD_S` later. If the group limits the query,
+the wait lasts until the query's next trigger is due. It is also longer if a producer has not shown
+its lag yet, or if a record can be read within a second.
+
+Under `Trigger.AvailableNow`, Spark would take an empty batch for the end of the data. So the wait
+lasts until a record may be read, or until further waiting does not help and the run leaves the
+remaining records to the next one.
+"""
+
+from collections.abc import Callable, Mapping
+
+from lockgate import watermark
+from lockgate.duration import spoken_s
+from lockgate.plan.model import Limit
+from lockgate_http.group.membership import Membership
+from lockgate_spark.config import Alignment, bounds_of
+from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.unread import Source
+from lockgate_spark.planning.planner import Planner
+from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.steps import Planned
+from lockgate_spark.planning.waiting import first_paused
+from lockgate_spark.telemetry.waits import check_max_wait
+
+STEP_S = 0.1  # the longest time between two looks whether the query still runs
+HELD_S = 0.05
+LONGEST_S = 1.0  # an idle query
+_SOON_S = 1.0  # a record that is stamped ahead of the clock by less than this is waited for
+_STALLED_S = 2.0  # a horizon that has not risen for this long will not rise in this run
+
+
+class EmptyPlans:
+    """The waits of one run. `ticks` is a monotonic clock, in seconds. `sleep` waits for a number of
+    seconds, or until the run ends.
+    """
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None,
+        planner: Planner,
+        sources: Mapping[int, Source],
+        ticks: Callable[[], float],
+        sleep: Callable[[float], object],
+    ) -> None:
+        self._alignment, self._run, self._membership = alignment, run, membership
+        self._planner, self._sources, self._ticks, self._sleep = planner, sources, ticks, sleep
+        self._until = 0.0  # by the monotonic clock
+        self._ends: Mapping[int, Offsets] | None = None  # of an idle query
+
+    def wait(self, planned: Planned, positions: Mapping[int, Offsets], show: Callable[[Planned], None]) -> Planned:
+        """Make plans from the offsets `positions` on until one may be carried out, and return it.
+        `planned` is the first one. Return the last plan if the wait is given up.
+
+        `show` is called with each plan that is not carried out. Raises `WaitedTooLong` if a run
+        under AvailableNow waits longer than `max_wait`, and the errors of `Planner.plan`.
+        """
+        interval_s = 0.0 if self._run.available_now else self._run.interval_s
+        since = risen = self._ticks()
+        horizon = planned.plan.ceiling
+        while self._holds(planned):
+            show(planned)
+            self._pause(STEP_S, for_group=planned.plan.limit is Limit.GROUP)
+            planned = self._planner.plan(positions)
+            plan, first, now = planned.plan, first_paused(planned.plan), self._ticks()
+            # how far the horizon, which rises with the clock, is below the first unread record
+            below = watermark.MAX if first is None else first[1] - plan.ceiling
+            soon = now - since < _SOON_S and below <= _SOON_S * 1000
+            if plan.limit is Limit.HORIZON and (self._planner.looker.producers.careful or soon):
+                risen = now
+                continue
+            if not self._run.available_now:
+                if plan.limit is not Limit.GROUP or now - since >= interval_s:
+                    break
+                continue
+            # It does not reach a record stamped 2099 within `idle_timeout`, for example.
+            will_reach = below <= bounds_of(self._alignment).idle_timeout
+            if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and will_reach):
+                horizon, risen = plan.ceiling, now
+            if now - risen > _STALLED_S:
+                break
+            what = f"nothing above {watermark.instant(plan.ceiling)} could be read for {spoken_s(now - since)}"
+            event = None if self._membership is None else self._membership.last
+            check_max_wait(self._alignment, now - since, what, event)
+        return planned
+
+    def begin(self, planned: Planned) -> None:
+        """Begin the wait after `planned`, which is carried out. There is no wait if it reads
+        records.
+        """
+        plan, unread = planned.plan, planned.basis.look.unread
+        longest = LONGEST_S if self._membership is None else self._membership.update_interval_s
+        idle = not plan.offsets and unread.positions == unread.ends
+        self._ends = unread.ends if idle else None
+        self._until = 0.0 if plan.offsets else self._ticks() + (min(longest, LONGEST_S) if idle else HELD_S)
+
+    def last_holds(self) -> bool:
+        """Return whether the last plan that was carried out read nothing and is still valid, so
+        that no new plan is needed.
+
+        If everything is read, wait up to `STEP_S` for a record to come. If nothing may be read yet,
+        wait until the next plan is due.
+        """
+        left = self._until - self._ticks()
+        if left <= 0 or self._alignment.mode == "observe":
+            return False
+        if self._ends is None:
+            self._pause(left)
+            return False
+        share = min(left, STEP_S) / max(1, len(self._sources))
+        if any(source.comes(self._ends.get(i, {}), share) for i, source in self._sources.items()):
+            self._until = 0.0
+            return False
+        return True
+
+    def _holds(self, planned: Planned) -> bool:
+        """Return whether the query waits instead of carrying out `planned`. It waits if the plan
+        reads nothing and pauses splits. It does not wait in observe mode or after `query.stop()`,
+        nor if the plan was put off for a larger batch or for the end of a window.
+        """
+        plan = planned.plan
+        waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
+        return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
+
+    def _pause(self, seconds: float, *, for_group: bool = True) -> None:
+        """Wait for at most `seconds`. The wait ends early if the run ends, or if news of the group
+        may change the next plan, unless `for_group` is false.
+        """
+        if for_group and self._membership is not None:
+            self._membership.wait_for_change(round(seconds * 1000))
+        else:
+            self._sleep(seconds)
