@@ -176,7 +176,8 @@ class Gate:
         """Return the report to the group; None if there was no event time yet and the next batch is
         not overdue.
         """
-        idle, batch = self._now() - self._since >= self._idle_after_s, self._batch
+        batch = self._batch
+        idle = self._now() - self._since >= self._idle_after_s
         if batch is None and idle:
             return SourceStatus(watermark.MAX, None, idle=True)
         if self._top == watermark.MIN:
