@@ -1,4 +1,4 @@
-"""The public function `gate`."""
+"""The public function `gate`, which makes each batch wait until the query's group allows it."""
 
 from dataclasses import replace
 
@@ -67,8 +67,9 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """Return the alignment, with `event_time` unless it is None. Raise `ConfigurationError` for
-    another event time, and for options that need plans of batches.
+    """Return the alignment with `event_time` set, or unchanged if `event_time` is None. Raise
+    `ConfigurationError` if the alignment has another event time, or options that a gate cannot
+    fulfil because it does not plan the batches.
     """
     if alignment.slice is not None:
         raise ConfigurationError(

@@ -1,5 +1,5 @@
-"""Compiles the client's Java classes in the driver with Janino, which Spark itself uses. So no jar
-has to be built, shipped, or matched to a Scala version.
+"""Compiles the client's Java classes in the driver with Janino, which Spark itself uses for
+generated code. So no jar has to be built, shipped, or matched to a Scala version.
 """
 
 import uuid

@@ -37,9 +37,12 @@ class KafkaSource(Source, Protocol):
 class DroppedRows:
     """The rows that Spark drops as late in one run. `sources` are the run's sources by index.
 
-    If `exact`, rows are followed through the plan to the operators that drop late rows. If not, a
-    row counts as dropped if its event time is late when it is read, although Spark may keep it.
-    Raises `UnsupportedQuery`, with the reason as part of a sentence, if a row cannot be followed.
+    If `exact` is true, rows are followed through the plan to the operators that drop late rows. If
+    it is false, each row counts as dropped whose event time is late when the row is read, although
+    Spark may keep the row.
+
+    Raises `UnsupportedQuery` if late rows of this query cannot be followed to the operators. The
+    message is the reason, as part of a sentence.
     """
 
     def __init__(

@@ -37,8 +37,9 @@ OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    It is evaluated under `true`, a condition that always holds: `OF_KAFKA` or `OF_ANY`. Otherwise,
-    Spark would compute repeated parts of it outside of `TryEval`, and fail with them.
+    The expression is only evaluated if `true` holds, which is a condition that always holds:
+    `OF_KAFKA` or `OF_ANY`. Without a condition, Spark would compute a repeated part of the
+    expression in advance and outside of `TryEval`, so a failure of that part would end the query.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
@@ -47,8 +48,8 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """A SQL expression, as `text`, that was checked and can be used as event time. It gives
-    microseconds (TIMESTAMP) if `micros`, else ms (BIGINT).
+    """A SQL expression, `text`, that was checked and can be used as event time. `micros` says
+    whether it gives microseconds (TIMESTAMP) instead of milliseconds (BIGINT).
     """
 
     text: str
@@ -61,8 +62,8 @@ class EventTime:
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
         """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
-        Return None if it is Kafka's own timestamp. Raises `ConfigurationError` if it cannot be
-        event time.
+        Return None if the expression is Kafka's own timestamp. Raises `ConfigurationError` if the
+        expression cannot be event time.
         """
         jvm, schema = spark._jvm, table.schema()
         rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)
@@ -90,7 +91,7 @@ class EventTime:
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """Return a column over the source's columns with the event time (ms), null if it fails."""
+        """Return a column with the event time (ms), null where the expression is null or fails."""
         column = unless_it_fails(spark, self.text, OF_KAFKA)
         return F.unix_millis(column) if self.micros else column
 
@@ -103,8 +104,8 @@ class EventTime:
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Return whether the only expression of a plan gives microseconds. Raises `ConfigurationError`
-    if it cannot be event time.
+    """Return whether the only expression of a plan, given after analysis and after optimisation,
+    gives microseconds. Raises `ConfigurationError` if the expression cannot be event time.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     projects = class_name(analysed) == class_name(optimised) == "Project"

@@ -67,7 +67,7 @@ def sentence(error: BaseException) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether `query.stop()` has caused an error, by the interrupt of the query's thread."""
+    """Return whether the interrupt that `query.stop()` sends has caused `error`."""
     while error is not None:
         if isinstance(error, Py4JError | PySparkException) and any(name in str(error) for name in _INTERRUPTED):
             return True
@@ -77,8 +77,9 @@ def is_interrupt(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The topics that a source reads from `brokers`, as the value `text` of an `option` such as
-    subscribe selects them. `given` are all options of the source.
+    """The topics that a source reads, as its options select them. `brokers` is the value of
+    kafka.bootstrap.servers. `option` is the name of the option that selects topics, such as
+    subscribe, and `text` is its value. `given` has all options of the source.
     """
 
     brokers: str
@@ -108,8 +109,8 @@ class Selected:
         """Return the error that best explains `error` to the user: `KafkaFailed` for an error of
         Kafka's client, `ConfigurationError` for the value of an option, else `error` itself.
 
-        `topics` returns the brokers' topics, for the message about a missing topic; None if they
-        cannot be listed.
+        `topics` is a function that returns the brokers' topics, for the message about a missing
+        topic; None if they cannot be listed.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:
@@ -140,7 +141,7 @@ class Selected:
         return made
 
     def _quoted(self, text: str) -> str:
-        """Return the options, as `name=value`, at whose value an error message of Java ends."""
+        """Return the options, as `name=value`, whose value is at the end of Java's error `text`."""
         ends = text.rstrip('"')
         named = ((name, value) for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}")))
         return ", ".join(f"{name}={value}" for name, value in named)
@@ -169,8 +170,9 @@ class Selected:
 
 
 class _NotOurs(logging.Filter):
-    """Logs lockgate's own errors, and those caused by `query.stop()`, at DEBUG. py4j logs errors of
-    callbacks at ERROR with a traceback, although Spark shows them as well.
+    """A filter for py4j's log. py4j logs each error of a callback at ERROR with its traceback,
+    although Spark shows the error as well. So the filter logs lockgate's own errors, and those
+    caused by `query.stop()`, at DEBUG instead.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -161,7 +161,7 @@ class _Classes:
 
     def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
         """Return the first of the classes `owners` that exists, with the names of its methods and
-        fields; the first class with None if none exists.
+        fields. If no class exists, return the first name in `owners` with None.
         """
         for owner in owners:
             found = self._names.of(_SPARK + owner)
@@ -171,7 +171,7 @@ class _Classes:
 
     def compile(self, room: str, kind: str) -> str:
         """Compile the Java source `kind` in the package `room`. Return the compiler's error
-        message; empty if there is none.
+        message, or an empty string if there is no error.
         """
         beside, names = self.names_of([_OF_CONNECTOR, "sql.SparkSession"])
         found = _SHADED.search("\n".join(names or ()))

@@ -1,10 +1,12 @@
-"""Writes a table of the rows that Spark drops as late (`Alignment(late_rows="keep")`): of each
-batch with such rows by Spark's own metric, as `DroppedRows` finds them.
+"""Writes a table of the rows that Spark drops as late (`Alignment(late_rows="keep")`). If Spark's
+own metric shows that rows of a batch were dropped, `DroppedRows` reads the batch again to find
+them.
 
-**Exactly once.** The rows are a function of the checkpoint. A batch has a folder of its own, which
-appears by a rename when it is complete. The folder is written after Spark has committed the batch,
-so a batch that runs again has nothing to undo. If the process ends between the commit and the
-rename, the next run first writes the missing rows of the last batch.
+**Exactly once.** The rows are a function of the checkpoint, so they are the same whenever they are
+computed. A batch has a folder of its own, which appears by a rename when it is complete. The folder
+is written after Spark has committed the batch, so a batch that runs again has nothing to undo. If
+the process ends between the commit and the rename, the next run first writes the missing rows of
+the last batch.
 """
 
 import logging
@@ -46,10 +48,12 @@ class KeptRows:
 
     def expect(self) -> None:
         """Prepare the table before the first batch; later calls do nothing. Write the late rows
-        that the previous run has not written, and delete those of batches that are not committed.
+        that the previous run has not written, and delete the rows of batches that are not
+        committed.
 
-        Raises `UnsupportedQuery` if a late row cannot be traced to its offset, `ConfigurationError`
-        if the topic for late rows cannot be used, and `KafkaFailed` if it accepts no rows.
+        Raises `UnsupportedQuery` if late rows of this query cannot be traced to their offsets,
+        `ConfigurationError` if the topic for late rows cannot be used, and `KafkaFailed` if rows
+        cannot be published to the topic.
         """
         if self._dropped is not None:
             return
@@ -71,8 +75,9 @@ class KeptRows:
         self._publish()
 
     def take(self) -> None:
-        """Write the late rows of the last batch, after each batch. Raises `KafkaFailed` if the rows
-        cannot be published, and `OSError` if the batch's folder cannot be renamed.
+        """Write the late rows of the last batch. Call this after each batch. Raises `KafkaFailed`
+        if the rows cannot be published to the topic, and `OSError` if the batch's folder cannot be
+        renamed.
         """
         batch = self._run.last_batch()
         if batch is None or batch == self._done:
@@ -86,8 +91,9 @@ class KeptRows:
             self._publish()
 
     def sum_up(self) -> None:
-        """Log how many rows the run has written, at its end. Store the number of its last batch in
-        the checkpoint, so that the next run does not look for that batch's late rows again.
+        """Log how many rows the run has written. Store the number of its last batch in the
+        checkpoint folder, so that the next run does not look for late rows of that batch again.
+        Call this at the end of the run.
         """
         if self._total:
             log.warning("this run wrote %d late rows to %s", self._total, self.path)

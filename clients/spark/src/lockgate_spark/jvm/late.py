@@ -1,5 +1,5 @@
-"""Counts the rows that Spark drops as late (`Alignment(late_rows="count")`): of each batch with
-such rows by Spark's own metric, as `DroppedRows` finds them.
+"""Counts the rows that Spark drops as late (`Alignment(late_rows="count")`). If Spark's own metric
+shows that rows of a batch were dropped, `DroppedRows` reads the batch again to find them.
 """
 
 import logging

@@ -1,11 +1,12 @@
 """Publishes the rows of the table of late rows to a Kafka topic as well
 (`Alignment(late_rows_topic=…)`).
 
-When a batch's folder in the table is complete, the batch is published, and the empty file
-`_published` is made in the folder. A batch without this file is published before any later one.
+A batch is published when its folder in the table is complete. Then the empty file `_published` is
+made in the folder. A batch whose folder lacks this file is published before any later batch.
 
-Rows are published at least once, as by Spark's Kafka sink: twice if a task fails, or if the process
-ends before the file is made. No two rows of the table are equal, so consumers can drop copies.
+Spark's Kafka sink writes at least once. If one of its tasks fails, or if the process ends before
+the file is made, rows of a batch can be in the topic twice. Consumers can remove the copies,
+because no two rows of the table are equal.
 """
 
 from collections.abc import Mapping
@@ -58,8 +59,8 @@ class LateTopic:
         return topic
 
     def publish(self, rows: DataFrame) -> None:
-        """Write each row to the topic as a JSON object, with the topic and partition of the late
-        record as key. Raises `KafkaFailed` if Kafka does not accept all rows.
+        """Write each row to the topic, as a JSON object. The Kafka key is the topic and partition
+        from which the late record was read. Raises `KafkaFailed` if Kafka does not accept all rows.
         """
         columns = F.concat_ws("-", "topic", "partition").alias("key"), F.to_json(F.struct("*"), _TIMES).alias("value")
         ordered = rows.coalesce(1).sortWithinPartitions("topic", "partition", "offset").select(*columns)

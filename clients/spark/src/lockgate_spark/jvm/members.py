@@ -1,7 +1,7 @@
 """A list of the members of Spark that this package uses although they are not public API.
 
-`tests/spark/jvm/test_members.py` compares it with the Python sources. Compiling the Java files
-shows whether theirs exist.
+`tests/spark/jvm/test_members.py` compares this list with the Python sources. Members used by Java
+files are not listed, because compiling these files shows whether the members exist.
 """
 
 from typing import NamedTuple
@@ -11,12 +11,13 @@ ALIGN = "align()"
 
 
 class Members(NamedTuple):
-    """Members of one class of Spark, and the feature that does not work without them. `|` separates
-    names in different versions of Spark.
+    """Members of one class of Spark. If a class or member has different names in different versions
+    of Spark, `|` separates these names.
 
     Attributes:
         owner: Name of the class below `org.apache.spark`.
         names: Names of the members; empty if only the class itself or its constructor is used.
+        needed_for: The feature that does not work without these members.
     """
 
     owner: str

@@ -20,7 +20,7 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """Return the texts of the files that exist, or the error message of an unreadable file."""
+        """Return the text of each file that exists, or the error message if it cannot be read."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 

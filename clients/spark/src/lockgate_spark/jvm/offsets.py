@@ -25,8 +25,9 @@ EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 @dataclass(frozen=True)
 class SourceOffsets:
-    """The offsets of one run's sources. Spark must have opened all sources. The arguments `source`
-    are indices of sources, and all results are None if there are no such offsets.
+    """Reads the offsets of one run's sources. Spark must have opened all sources. In the methods,
+    `source` is the index of a source. The methods that return offsets return None if Spark has
+    stored no offsets for this source.
     """
 
     execution: Any
@@ -45,7 +46,7 @@ class SourceOffsets:
         return None if entry is None else self._end_in(entry._2(), source)
 
     def offsets_in(self, source: int, batch: int) -> Offsets | None:
-        """Return the offsets at which `batch` ends, from the offset log."""
+        """Return the offsets at which `batch` ends for `source`, from the offset log."""
         entry = option(self.execution.offsetLog().get(batch))
         return None if entry is None else self._end_in(entry, source)
 
@@ -76,7 +77,7 @@ class SourceOffsets:
 
 
 def watermark_in(entry: Any) -> int:
-    """Return the watermark (ms) in a batch's entry in the offset log; 0 if there is none."""
+    """Return the watermark (ms) in a batch's entry in the offset log; 0 if none is logged."""
     if entry is None:
         return 0
     # the field's name depends on the version of Spark, its position does not
@@ -86,7 +87,7 @@ def watermark_in(entry: Any) -> int:
 
 
 def parsed(offset: Any) -> Offsets | None:
-    """Return an offset object of Spark's Kafka source as offsets by split; None for None."""
+    """Return Spark's Kafka offset object as offsets by split name; None if `offset` is None."""
     return None if offset is None else parse(offset.json())
 
 

@@ -62,9 +62,9 @@ class SparkAlignedRun(AlignedRun):
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """An aligned source in the session `spark`, before a query opens it. `joint` is the alignment
-    without `event_time`; all sources of a query share it, and one plan. `event_time` is the
-    source's own; None for Kafka's timestamp.
+    """An aligned source in the session `spark`, before a query opens the source. `joint` is the
+    alignment without `event_time`. It must be the same for all sources of a query, because they
+    share one plan. `event_time` is the source's own event time; None for Kafka's timestamp.
     """
 
     spark: Any
@@ -82,7 +82,8 @@ class PlannedSource:
 
     def open(self, checkpoint: str, kept: MutableMapping[str, str] | None = None) -> SparkAlignedRun:
         """Return the aligned run of the query that opens this source with this `checkpoint`. The
-        call for the first source of each run makes it.
+        call for the query's first source makes the aligned run. Each run of a query has its own,
+        so an aligned DataFrame may be started twice.
 
         `kept` is a map that outlives this process, so that another one can continue the run. Raises
         `ConfigurationError` if the query's sources have different alignments, and
@@ -118,7 +119,9 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return a function that runs its argument on a new thread, and returns what interrupts it."""
+    """Return a function `begin`, which runs its argument on a new thread. `begin` returns a
+    function that interrupts this thread in the JVM.
+    """
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:
         java: list[Any] = []

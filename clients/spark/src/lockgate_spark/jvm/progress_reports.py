@@ -1,12 +1,13 @@
 """Progress reports from Spark's executors, in a classic session.
 
 An aggregate of a batch has one row for each split. The task that computes it sends these rows to
-the coordinator over HTTP, before the batch is committed. The aggregate reads the batch's Kafka
-columns once more, unless the batch is persisted.
+the coordinator over HTTP. So the group receives the progress of a long batch before the batch is
+committed. The aggregate reads the batch's Kafka columns once more, unless the batch is persisted.
 
-**The report** of a split is the highest event time in the batch − out-of-orderness − 1. Records
-that the plan leaves out do not count. The report only helps other queries, so a failed report fails
-neither the task nor the batch. The driver logs the first failure, and when reports succeed again.
+**The report** of a split is the highest event time in the batch − out-of-orderness − 1. Event time
+is the same as in the plan, and records that the plan leaves out do not count. The report only helps
+other queries, so a failed report fails neither the task nor the batch. The driver logs the first
+failure, and logs when reports succeed again.
 """
 
 import logging
@@ -42,7 +43,7 @@ Reader = tuple[int, int]
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch`, as the public `report_progress` does."""
+    """Report the progress of `batch`. This function implements the public `report_progress`."""
     aligned = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
@@ -67,8 +68,9 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return a DataFrame with one row for each split, in one partition: topic, partition, end (the
-    next offset), rows, and event_time (the highest credible one in ms, or null).
+    """Return a DataFrame with one row for each split, in one partition. Its columns are topic,
+    partition, end (the next offset), rows, and event_time (the highest credible one in ms, or
+    null).
     """
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
@@ -104,7 +106,7 @@ def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
     """Return the reader of each split. A split is left out if its reader is not registered, or if
-    two sources read it, because its rows do not show which one has read them.
+    two sources of the query read it, because its rows do not show which source has read them.
     """
     times = Counter(each.partition for each in view.partitions)
     sources = {each.source for each in view.partitions}
@@ -119,8 +121,9 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Return the function that runs in the task. It takes the rows of the aggregate, sends a
-    request for each reader, and yields a message for each that fails. `disorder` is in ms.
+    """Return the function that runs in the task. It takes the rows of the aggregate, sends one
+    request for each reader, and yields the error message of each request that fails. `disorder` is
+    in ms.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:
@@ -146,8 +149,8 @@ def _sender(
 
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Run the Spark job that sends the reports, and return the first error message; None if there
-    is none. Raises `Stopped` if the query was stopped.
+    """Run the Spark job that sends the reports. Return the first error message; None if the
+    coordinator has accepted all reports. Raises `Stopped` if the query was stopped.
     """
     try:
         with stoppable(aligned.run):
@@ -161,7 +164,7 @@ def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
 
 
 def _log_change(aligned: AlignedRun, why: str | None) -> None:
-    """Log a warning when reports begin to fail (`why`), and another one when they succeed again."""
+    """Log when reports begin to fail, with the message `why`, and when they succeed again."""
     assert aligned.membership is not None
     failed, aligned.progress_fails = aligned.progress_fails, why is not None
     group, source = aligned.membership.group, aligned.membership.source

@@ -1,9 +1,11 @@
 """The run of a streaming query, read from Spark's `StreamExecution` in the JVM.
 
-A run is found by the checkpoint of a source that it opens, or by a batch that it has planned: by
-the query's id in the local properties of the query's thread, which Python can read if its threads
-are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default). Otherwise, and on threads that a user
-has started inside foreachBatch, by the batch's session, since Spark makes one for each run.
+A run is found by the checkpoint of a source that it opens, or by a batch that it has planned.
+
+For a batch, Spark stores the query's id in the local properties of the query's thread. Python can
+read these properties if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default).
+Without pinning, and on threads that a user has started inside foreachBatch, the batch's session
+identifies the run, since Spark makes a session for each run.
 """
 
 from collections.abc import Callable
@@ -65,8 +67,8 @@ class QueryRun(SourceOffsets):
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
         """Return the run that opens the source with this `checkpoint`. `spark` may be any session
-        of the application. Raises `UnsupportedQuery` if no run has this checkpoint, or if the run
-        cannot be aligned.
+        of the application. Raises `UnsupportedQuery` if no run has this checkpoint, or if Spark
+        executes the run in a way that cannot be aligned.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -80,8 +82,8 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run of a foreachBatch function's `batch`. Raises `UnsupportedQuery` if no
-        running query has made it.
+        """Return the run of `batch`, which is the argument of a foreachBatch function. Raises
+        `UnsupportedQuery` if no running query has made this batch.
         """
         session = batch.sparkSession
         query_id = query_id_of(batch)
@@ -93,8 +95,9 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run of the batch that the logical plan `plan` reads; None if there is none. A
-        Connect client sees the batch in another session than the run's.
+        """Return the run of the batch that the logical plan `plan` reads; None if the plan reads no
+        batch of a running query. Spark Connect needs this method, because a client sees the batch
+        in another session than the run's.
         """
         for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":
@@ -161,9 +164,9 @@ class QueryRun(SourceOffsets):
         return watermark_in(None if latest is None else latest._2()) or None
 
     def late_below_in(self, batch: int) -> int:
-        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if it is not
-        logged. Spark logs it with the previous batch, or with `batch` if the query's conf forbids
-        several stateful operators.
+        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if the offset
+        log does not have this watermark. Spark has logged it with the previous batch, or with
+        `batch` itself if the query's conf forbids several stateful operators in a plan.
         """
         logged_with = batch if self._conf(_SEVERAL) == "false" else batch - 1
         return watermark_in(option(self.execution.offsetLog().get(logged_with)))
@@ -174,7 +177,7 @@ class QueryRun(SourceOffsets):
         return None if done is None else int(done)
 
     def repeats(self) -> bool:
-        """Return whether the last batch in the offset log is not committed, and so runs again."""
+        """Return whether Spark runs the last logged batch again, because it is not committed."""
         return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
 
     def index_of(self, stream: Any) -> int | None:
@@ -196,7 +199,7 @@ class QueryRun(SourceOffsets):
         return new_java(self.jvm, self.execution.logicalPlan(), "lockgate_spark.jvm", "DroppedCount")
 
     def last_batch(self) -> int | None:
-        """Return the number of the run's last batch, done or not; None before the first one."""
+        """Return the number of the last batch, even if it is not done; None before the first."""
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
@@ -235,9 +238,11 @@ class QueryRun(SourceOffsets):
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator of Spark's query progress. It is `repeated` if tasks may have
-    computed a partition more than once, since Spark then counts dropped rows more than once: if
-    more state stores were opened than one a partition (`join_stores` in a join), or none reported.
+    """Return a stateful operator of Spark's query progress. The operator is `repeated` if tasks may
+    have computed a partition more than once, since Spark then counts dropped rows more than once.
+
+    A partition that is computed once opens one state store, or `join_stores` in a join. So the
+    operator is `repeated` if more stores were opened, or if Spark reports no number of stores.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
@@ -246,7 +251,7 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Return Spark's id of the running query that has made `batch`; None if there is none."""
+    """Return Spark's id of the running query that has made `batch`; None without such a query."""
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:
@@ -256,12 +261,12 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """Return the `StreamExecution` that runs in this session, which Spark makes for each run."""
+    """Return the `StreamExecution` whose session this is, or None. Each run has its own session."""
     return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """Return the first running `StreamExecution` that `fits`; None if there is none."""
+    """Return the first running `StreamExecution` for which `fits` returns true, or None."""
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)

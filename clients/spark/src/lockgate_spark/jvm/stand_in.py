@@ -48,11 +48,11 @@ class JavaCallback:
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """Return the error that explains `error` best to the user."""
+        """Return the error to show for `error`: the same one, unless a subclass overrides this."""
         return error
 
     def because(self, cause: Any) -> None:
-        """Tell the Java half, if there is one, the `cause` of the error that `apply` returns."""
+        """Pass `cause` to the Java half, if any, as the cause of the error that `apply` returns."""
 
     def _arguments(self, given: Any) -> Iterable[Any]:
         """Return the arguments of a call. `given` is what Java passes: an array."""
@@ -80,11 +80,12 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """A proxy for `java`, an object of Spark. It implements the Java interfaces `INTERFACES`.
-    Python answers the methods in `ANSWERS`, and `java` answers all others.
+    """A proxy for `java`, an object of Spark. The proxy implements the Java interfaces
+    `INTERFACES`. Python answers the methods in `ANSWERS`, and `java` answers all others.
 
-    `stand_in` is an existing Java half; if it is None, a new one is made. `tasks` is a Java
-    function for the new half, which changes the tasks that Spark has planned for a batch.
+    `stand_in` is an existing Java half that passes its calls to this object; if it is None, a new
+    Java half is made. `tasks` is a Java function for the new half, which changes the tasks that
+    Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()

@@ -1,8 +1,9 @@
 """Proxies for Spark's own Kafka source, with which Python decides where each batch ends.
 
-Only `Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch evenly
-among the cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's
-own, so a query can change from plain Spark to aligned and back.
+Every class here answers a few methods in place of an object of Spark (`stand_in`). Only
+`Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch evenly among
+the cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so
+a query can change from plain Spark to aligned and back.
 """
 
 import logging
@@ -98,8 +99,8 @@ class Scan(_Opening):
 
 
 class Stream(SparkProxy):
-    """A proxy for the stream of one source in one run of a query, and the plans' view of it
-    (`logs.unread.Source`).
+    """A proxy for the stream of one source in one run of a query. It implements
+    `logs.unread.Source`, the protocol through which plans read a source.
     """
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
@@ -170,7 +171,8 @@ class Stream(SparkProxy):
 
     def _keep_late_rows(self, step: Callable[[KeptRows], None]) -> None:
         """Call `step` with the table of late rows, if there is one. In observe mode, errors are
-        only logged, except for those that refuse the query, and those of a stopped query.
+        only logged, because the query must run as without lockgate. `UnsupportedQuery`,
+        `ConfigurationError` and errors of a query that was stopped are raised in both modes.
         """
         if self._aligned.table is None:
             return
@@ -242,8 +244,9 @@ class Stream(SparkProxy):
 
 
 def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlignedRun, int], Stream]) -> Stream:
-    """Make the stream of a source by `make`, add it to the run `aligned`, and return it. An error
-    ends the run, such as `ConfigurationError` if two sources have the same index.
+    """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
+    with the run and the source's index. If an error occurs, the run is ended and the error is
+    raised: `ConfigurationError`, for example, if two sources have the same index.
     """
     try:
         index = source_index(checkpoint)
@@ -264,8 +267,9 @@ def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlign
 
 
 def limits_of(limit: Any) -> tuple[int | None, Least | None]:
-    """Return the maximum number of offsets that a `ReadLimit` allows in a batch, and the number
-    that it waits for with its longest wait (ms); None for each that it does not limit.
+    """Return the maximum number of offsets that a `ReadLimit` allows in a batch, and the number of
+    offsets that it waits for, with its longest wait (ms). Either is None if `limit` has no such
+    number.
 
     Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if the limit is
     anything other than numbers of offsets.
@@ -289,7 +293,7 @@ def limits_of(limit: Any) -> tuple[int | None, Least | None]:
 
 
 def _divided_ranges(gateway: Any, stream: Any) -> Any:
-    """Return a Java object that divides a batch among the cores; None if it does not compile."""
+    """Return a Java object that divides a batch among the cores; None if it cannot be compiled."""
     try:
         return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
     except Py4JJavaError as error:

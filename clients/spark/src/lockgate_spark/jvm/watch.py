@@ -8,8 +8,9 @@ _LIST_MS = 10_000  # the longest wait for the brokers' list of topics
 
 
 class Watch:
-    """Waits for records through a Java `KafkaWatch`, which the function `open_` makes at the first
-    use. The methods raise the JVM's errors.
+    """Waits for records through a Java `KafkaWatch`. The function `open_` makes it at the first
+    use, since a query that never waits for records does not need it. The methods raise the JVM's
+    errors.
     """
 
     def __init__(self, open_: Callable[[], Any]) -> None:

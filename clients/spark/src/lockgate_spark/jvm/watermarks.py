@@ -42,8 +42,8 @@ NAMED = 2**32
 
 def source_index(checkpoint: str) -> int:
     """Return the index of a source from the path of its checkpoint, `<checkpoint>/sources/<index>`,
-    or `…/<name>` for a source with a name. A name gives the same index in each run, which
-    identifies the reader in a group.
+    or `…/<name>` for a source with a name. A name gives the same index in each run. In a group, the
+    index identifies the reader.
     """
     name = checkpoint.rstrip("/").rpartition("/")[2]
     number = int(name) if name.isdecimal() else NAMED
@@ -51,7 +51,7 @@ def source_index(checkpoint: str) -> int:
 
 
 def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
-    """Return the origin of the column `name` of a `leaf` of the plan; None if it is not known."""
+    """Return the origin of column `name` of a plan's `leaf`; `leaf` is None if it is not known."""
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
     if not class_name(leaf).startswith("StreamingDataSourceV2"):
@@ -75,7 +75,7 @@ def _reader(leaf: Any, stream: Any) -> str | None:
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """Return the origin of the SQL `expression`, or of the first column if it is None."""
+    """Return the origin of `expression`, or that of the first column if `expression` is None."""
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}

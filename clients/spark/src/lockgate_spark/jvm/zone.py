@@ -16,7 +16,7 @@ _UNTIL_MS = 4_102_444_800_000  # 2100
 
 
 def zone_of(jvm: Any, name: str) -> Zone:
-    """Return the zone of this name, from 1970 to 2100. Raises `ConfigurationError` without one."""
+    """Return the zone of this name, from 1970 to 2100, or raise `ConfigurationError`."""
     rules = _rules(jvm, name)
     instant = jvm.java.time.Instant.EPOCH
     before, changes = int(rules.getOffset(instant).getTotalSeconds()) * 1000, []

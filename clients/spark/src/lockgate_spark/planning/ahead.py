@@ -34,7 +34,7 @@ class _Stop:
     head: Head  # the record that stops it
     since: float  # when it was stopped, by the monotonic clock in seconds
     seen: int  # the end of the log when the records behind `head` were last inspected
-    late: int = 0  # records behind `head`
+    late: int = 0  # the number of late records behind `head`
     warned: bool = False
 
 
@@ -52,7 +52,7 @@ class Ahead:
 
     @property
     def too_late(self) -> int:
-        """The number of records that were late because a record before them stopped their split."""
+        """The number of records that were late because an earlier one had stopped their split."""
         return self._late + sum(stop.late for stop in self._stops.values())
 
     @property
@@ -67,7 +67,8 @@ class Ahead:
 
     def why(self, key: Key, now: int) -> str:
         """Return why the split `key` is stopped at `now` (wall clock in ms), as the end of a
-        sentence that begins with the name of the split; an empty string if it is not in `stopped`.
+        sentence that begins with the split's name. Return an empty string if the split is not
+        stopped, or has been stopped for less than a second.
         """
         if key not in self.stopped:
             return ""

@@ -56,8 +56,9 @@ def own_bounds(
 
     If neither the user nor a group sets `max_drift`, the default is shortened to what the watermark
     delay (`delay`, in ms) allows. `group_drift` (ms), the drift of the query's group, replaces the
-    user's. If the user has not set `max_out_of_orderness`, it is `seen`, the measured one (ms), up
-    to half of the drift. `in_payload` says whether the event time of a source is in the payload.
+    user's. If the user has not set `max_out_of_orderness`, the measured out-of-orderness (`seen`,
+    in ms) is used, up to half of the drift. `in_payload` says whether the event time of a source is
+    in the payload.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -98,8 +99,8 @@ class QueryBounds:
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self, *, in_order: bool = False) -> Bounds:
-        """Return the bounds that follow from all measurements so far, or, if `in_order` is true, as
-        they would be if no record were out of order.
+        """Return the bounds that follow from all measurements so far. If `in_order` is true, return
+        the bounds as they would be if no record were out of order.
         """
         drift = None if self._membership is None else self._membership.max_drift
         seen = 0 if in_order else self._seen
@@ -131,7 +132,9 @@ class QueryBounds:
 
     @cached_property
     def _stored_watermark(self) -> int:
-        """Spark's watermark when this run began; MIN without one, and in observe mode."""
+        """Spark's watermark (ms) in the checkpoint when this run began; MIN if there was none, and
+        in observe mode.
+        """
         stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
         return watermark.MIN if stored is None else stored
 

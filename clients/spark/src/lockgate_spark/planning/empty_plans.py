@@ -1,16 +1,17 @@
 """The waits after plans that read nothing, inside Spark's call of `latestOffset`.
 
-**Idle**: everything is read. Without a wait, Spark would ask up to a hundred times a second. The
+**Idle**: everything is read. Without a wait, Spark would call up to a hundred times a second. The
 plan stays valid until a record comes, but for a second at most, so that the next plan can include
 new partitions and the present time. The broker is not asked for the ends again and again. Instead,
 it gets one long poll, which it answers as soon as there is a record. Each call of Spark waits for
-that answer for at most `STEP_S`. So Spark asks ten times a second, and may find records of an
+that answer for at most `STEP_S`. So Spark calls ten times a second, and may find records of an
 unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
 
-**Held**: records are unread, but may not be read yet. Under most triggers, the wait is one step
-(`STEP_S`), and the plan after an empty one is made `HELD_S` later. If the group limits the query,
-the wait lasts until the query's next trigger is due. It is also longer if a producer has not shown
-its lag yet, or if a record can be read within a second.
+**Held**: records are unread, but may not be read yet. Under most triggers, the call waits for one
+step (`STEP_S`), makes another plan, and returns even if that plan is empty, too. The plan for the
+next call is then made `HELD_S` later. If the group limits the query, the call waits until the
+query's next trigger is due. The wait is also longer if a producer has not shown its lag yet, or if
+a record can be read within a second.
 
 Under `Trigger.AvailableNow`, Spark would take an empty batch for the end of the data. So the wait
 lasts until a record may be read, or until further waiting does not help and the run leaves the
@@ -33,8 +34,8 @@ from lockgate_spark.planning.waiting import first_paused
 from lockgate_spark.telemetry.waits import check_max_wait
 
 STEP_S = 0.1  # the longest time between two looks whether the query still runs
-HELD_S = 0.05
-LONGEST_S = 1.0  # an idle query
+HELD_S = 0.05  # from an empty plan to the plan for Spark's next call
+LONGEST_S = 1.0  # the longest time for which the plan of an idle query stays valid
 _SOON_S = 1.0  # a record that is stamped ahead of the clock by less than this is waited for
 _STALLED_S = 2.0  # a horizon that has not risen for this long will not rise in this run
 
@@ -60,8 +61,8 @@ class EmptyPlans:
         self._ends: Mapping[int, Offsets] | None = None  # of an idle query
 
     def wait(self, planned: Planned, positions: Mapping[int, Offsets], show: Callable[[Planned], None]) -> Planned:
-        """Make plans from the offsets `positions` on until one may be carried out, and return it.
-        `planned` is the first one. Return the last plan if the wait is given up.
+        """Make plans from the offsets `positions` on until one may be carried out, and return that
+        plan. The first plan is `planned`. Return the last plan if the wait is given up.
 
         `show` is called with each plan that is not carried out. Raises `WaitedTooLong` if a run
         under AvailableNow waits longer than `max_wait`, and the errors of `Planner.plan`.
@@ -74,7 +75,7 @@ class EmptyPlans:
             self._pause(STEP_S, for_group=planned.plan.limit is Limit.GROUP)
             planned = self._planner.plan(positions)
             plan, first, now = planned.plan, first_paused(planned.plan), self._ticks()
-            # how far the horizon, which rises with the clock, is below the first unread record
+            # how far (ms) the ceiling, which rises with the clock, is below the first unread record
             below = watermark.MAX if first is None else first[1] - plan.ceiling
             soon = now - since < _SOON_S and below <= _SOON_S * 1000
             if plan.limit is Limit.HORIZON and (self._planner.looker.producers.careful or soon):
@@ -84,7 +85,7 @@ class EmptyPlans:
                 if plan.limit is not Limit.GROUP or now - since >= interval_s:
                     break
                 continue
-            # It does not reach a record stamped 2099 within `idle_timeout`, for example.
+            # The ceiling does not reach a record stamped 2099 within `idle_timeout`, for example.
             will_reach = below <= bounds_of(self._alignment).idle_timeout
             if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and will_reach):
                 horizon, risen = plan.ceiling, now
@@ -96,8 +97,8 @@ class EmptyPlans:
         return planned
 
     def begin(self, planned: Planned) -> None:
-        """Begin the wait after `planned`, which is carried out. There is no wait if it reads
-        records.
+        """Begin the wait after `planned`, which is carried out. If this plan reads records, there
+        is no wait.
         """
         plan, unread = planned.plan, planned.basis.look.unread
         longest = LONGEST_S if self._membership is None else self._membership.update_interval_s

@@ -80,7 +80,7 @@ class InterruptedSlices:
         split whose missing records are all older than `start`, the event time (ms) at which the
         batch's windows begin. Records are assumed to be out of order by up to `disorder` (ms).
 
-        Return the names of the other splits in `upto`, which may lack records of the batch.
+        Return the names of the splits that are left in `upto`, which may lack records of the batch.
         """
         self._joins = dict(ends)
         self.upto = {key: at for key, at in self.upto.items() if watermark.add(at, disorder) >= start}
@@ -114,7 +114,7 @@ class InterruptedSlices:
 
 def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int]:
     """Return the event time (ms) of the first record at or after each offset in `starts`. Splits
-    without one are left out.
+    without such a record are left out.
     """
     found = {
         split: head.event_time

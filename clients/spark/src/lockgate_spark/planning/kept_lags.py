@@ -78,7 +78,7 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON form of a kept text. Each split has the list of values of its `Shown`."""
+    """The JSON form of a kept text. `splits` has, for each split, the values of its `Shown`."""
 
     CLOSED: ClassVar[bool] = True
 

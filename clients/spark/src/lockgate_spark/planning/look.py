@@ -1,9 +1,10 @@
 """The look: the first step of each plan. It makes the plan's requests to Kafka and returns the
 answers as one value.
 
-The draft needs the highest event time that the budgets allow. This is found by a search in which
-each request to Kafka depends on the answer to the previous one, so the search is part of the look.
-If a later step lacks an answer, `steps.answered` requests it.
+The second step, the draft, needs the highest event time that the budgets allow. This is found by a
+search in which each request to Kafka depends on the answer to the previous one. So the search is
+part of the look, and the steps after it make no requests themselves. If a later step lacks an
+answer, such as where the logs pass the group's ceiling, `steps.answered` requests it.
 """
 
 from collections.abc import Mapping
@@ -105,7 +106,7 @@ class Looker:
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        """Check the query's watermarks, and log the warnings for the start of a run."""
+        """Check the watermarks of the query, which Spark must have planned, and log warnings."""
         payloads = (source.event_time is not None for source in self._sources.values())
         check_event_time(self._run, payloads, self._alignment)
         warn_at_start(self._run, unread, self._bounds.now())

@@ -55,8 +55,9 @@ def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) ->
 
 
 def by_split(read: Callable[[object], T]) -> JsonForm:
-    """Return the JSON form of a map from splits to values: the splits of each source, by the
-    source's index. `read` returns a value from its JSON, or raises `InvalidValue`.
+    """Return the JSON form of a map from splits to values: an object of objects, by the index of
+    the source and the name of the split. `read` returns a value from its JSON, or raises
+    `InvalidValue`.
     """
 
     def read_all(value: object) -> dict[Key, T]:

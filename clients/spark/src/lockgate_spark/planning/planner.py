@@ -73,10 +73,10 @@ class Planner:
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
         self.least: dict[int, Least | None] = {}
         self._look: Look | None = None  # that of the last plan
-        self._asked = 0  # requests up to then
+        self._asked = 0  # the number of requests to Kafka up to the last plan
         self._made: Planned | None = None  # the last plan; None in observe mode
-        self._carried_out: Planned | None = None  # the last one
-        self._batch_at: float | None = None  # when that of the last batch was
+        self._carried_out: Planned | None = None  # the last plan that was carried out
+        self._batch_at: float | None = None  # when the last batch was planned (monotonic clock, s)
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
 
     def plan(self, positions: Mapping[int, Offsets]) -> Planned:
@@ -125,9 +125,9 @@ class Planner:
         return PlanCeiling(self._membership.exchange(reports), self._membership.last)
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Record that a plan is carried out: pass it to the observer, log the records that it reads
-        early, and store where its batch ends in each source's `log` and in the slices. Return the
-        offsets at which the batch ends, by source.
+        """Record that a plan is carried out: pass the plan to the observer, log the records that
+        are read early, and store where the batch ends in each source's `log` and in the slices.
+        Return the offsets at which the batch ends, by source.
         """
         plan, look, drafted, slices = planned.plan, planned.basis.look, planned.basis.draft, self.looker.slices
         ends: dict[int, Offsets] = {i: {} for i in self._sources}

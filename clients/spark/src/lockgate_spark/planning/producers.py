@@ -52,7 +52,7 @@ class Producers:
         self._limit = milliseconds("Alignment(max_lag)", alignment.max_lag)
         self._kept, self._clock = kept, clock
         self._ahead = Ahead(clock.ticks)
-        # of splits whose producer has shown no lag: until when (s, monotonic clock) the query waits
+        # for splits whose producer has shown no lag: the end of the wait (s, monotonic clock)
         self._watched: dict[Key, float] = {}
         self._moved = 0  # by how much the clock was moved, as far as the lags have moved along
         self._lags: dict[Key, ProducerLag] = {}
@@ -73,7 +73,7 @@ class Producers:
 
     @property
     def stopped(self) -> Mapping[Key, int]:
-        """How long (ms) splits have been stopped by records ahead of the clock (`Ahead`)."""
+        """How long (ms) splits have been stopped at a record ahead of the clock, from 1 s on."""
         return self._ahead.stopped
 
     @property
@@ -153,8 +153,8 @@ class Producers:
         """Measure the producers' lags from the unread records, count records that came too late,
         and correct the clock by new records. `now` is the time before Kafka was asked for the ends.
 
-        `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
-        Spark's watermark, `spark_watermark` (ms; MIN without one), is late.
+        `disorder` is how far out of order (ms) the plans assume records to be. `spark_watermark` is
+        Spark's watermark (ms); MIN without one. A record at or below it is late.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
@@ -196,8 +196,9 @@ class Producers:
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
         """Mark the splits in `backlogs` that are far behind. If `idle_timeout` is not set, also set
-        the lag bound of each split. Return `backlogs`, which is changed in place. `apart_ms` is the
-        time between two reports to the group; 0 without a group.
+        the lag bound of each split. Return `backlogs`, which is changed in place.
+
+        `apart_ms` is the time between two reports to the group; 0 without a group.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -282,8 +283,8 @@ class Producers:
         return found
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
-        """Return whether `head`, a split's first unread record or None, is more than `bound` (ms)
-        older than the first unread record of an earlier plan.
+        """Return whether `head`, a split's first unread record, is more than `bound` (ms) older
+        than the first unread record of an earlier plan. `head` is None if all records are read.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 

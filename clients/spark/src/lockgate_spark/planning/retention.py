@@ -90,8 +90,9 @@ def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 class Retention:
     """Finds the records of one run that are in danger, and counts those that are read early.
 
-    If `margin` (see the module) is 0, no record is in danger. `tells` says whether the run reports
-    to a group. If it does, the timestamps that `retained` needs are looked up.
+    A record is in danger if less than `margin` (a share, such as 0.1) of its retention is left. If
+    `margin` is 0, no record is in danger. `tells` says whether the run reports to a group. If it
+    does, the timestamps that `retained` needs are looked up.
     """
 
     def __init__(self, margin: float, *, tells: bool = False) -> None:
@@ -107,8 +108,9 @@ class Retention:
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
         """Return, for each split, the first offset that is not in danger. Splits without retention
-        are left out. The result is empty if `plan`, which was cut at the ceiling, pauses no split,
-        or if `margin` is 0. `now` is the wall-clock time in ms.
+        are left out. The dict is empty if `plan` pauses no split, or if `margin` is 0.
+
+        `plan` was cut at the ceiling. `now` is the wall-clock time in ms.
         """
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
@@ -138,8 +140,9 @@ class Retention:
         return found
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
-        """Return the time (wall clock in ms) from which `retention.bytes` may delete the record at
-        `offset`, if the log continues to grow at the same rate; None if that is unknown.
+        """Return the time (wall clock in ms) from which Kafka may delete the record at `offset`
+        because of `retention.bytes`, if the log continues to grow at the same rate. Return None if
+        that time is unknown.
         """
         last, before = self._edges.get(i), self._before.get(i)
         if last is None or before is None or split not in last.kept or split not in before.kept:
@@ -219,7 +222,7 @@ class Retention:
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
     """Look up, for each split, the first offset that is not in danger, and return the result.
-    Splits without retention are left out.
+    `margin` is as in `Retention`. Splits without retention are left out.
     """
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}

@@ -2,9 +2,9 @@
 rule is in `lockgate.plan.slices`, which calls these windows the batch's slice.
 
 A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
-slice again. So the last two slices are kept beside the checkpoint. Each is kept before Spark logs
-the offsets of its batch. So the last kept slice may never have become a batch, but the one before
-it has.
+slice again. So the last two slices are kept beside the checkpoint (`_Kept`). A slice is kept before
+Spark logs the offsets of its batch. So the last kept slice may never have become a batch, but the
+one before it has.
 """
 
 import json
@@ -52,7 +52,8 @@ _INTEGERS = by_split(_integer)
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`. `shown`
-    is the form of the slice that users get. `torn` is as `InterruptedSlices.upto`.
+    is the form of the slice that users get. `torn` is as `InterruptedSlices.upto`: upper bounds
+    (ms) on the event times of missing records.
     """
 
     CLOSED: ClassVar[bool] = True

@@ -1,5 +1,5 @@
 """The checks at the start of a query: for rows that are lost already, for a watermark delay that is
-too short (`bounds` has the condition), for a watermark on another event time than the
+too short (`bounds` says which delay is needed), for a watermark on another event time than the
 aligned one, and for streams that are not aligned, in a query that has aligned ones.
 
 **Unaligned, under one watermark.** Spark's watermark follows the highest event time of all streams

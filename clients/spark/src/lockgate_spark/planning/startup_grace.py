@@ -9,9 +9,9 @@ everything. If the producer has not shown its lag by the end of the wait, the sp
 silent, and this is kept beside the checkpoint.
 
 **The length of the wait** depends on when the split was last appended to, which an event time does
-not show, because a producer may be hours behind. It is short if nothing was appended lately, as far
-as Kafka shows (`Traces`). Otherwise it is longer, and longest for a split whose records come some
-seconds apart. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so records that are
+not show, because a producer may be hours behind. The wait is short if nothing was appended lately,
+as far as Kafka shows (`Traces`). Otherwise it is longer, and longest for a split whose records come
+some seconds apart. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so records that are
 older than a day are read at once.
 """
 

@@ -25,11 +25,11 @@ AHEAD_S = 10.0  # a report to the group on partitions without a backlog is at mo
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Kafka's answers about the unread records, for one plan. A step that needs an answer which is
-    not among them raises `Unasked` and makes no request itself.
+    """Kafka's answers about the unread records, for one plan. If a step needs another answer, it
+    raises `Unasked` and makes no request itself.
     """
 
-    asked_at: float  # s since 1970, before Kafka was asked
+    asked_at: float  # the time (s since 1970) before Kafka was asked
     unread: Unread
     bounds: Bounds
     answers: LogAnswers[Key]
@@ -58,7 +58,7 @@ class Look:
 
 def answered(step: Callable[[], T], look: Look) -> T:
     """Return the result of a pure step. If the step needs an answer that `look` does not have, ask
-    Kafka for it, add it to `look`, and begin the step again.
+    Kafka for this answer, add it to `look`, and begin the step again.
     """
     while True:
         try:
@@ -106,10 +106,10 @@ class PlanBasis:
     windows: Windows | None = None  # None if batches are not window-aligned
     # start (ms) of the first window without missing records; MIN if the batch starts with it
     whole_from: int = watermark.MIN
-    # the first offset of each split whose record Kafka is not about to delete
+    # for each split, the first offset whose record Kafka is not about to delete
     safe_from: Mapping[Key, int] = field(default_factory=dict)
-    least: Mapping[int, Least | None] = field(default_factory=dict)  # by source
-    since_batch_ms: float | None = None  # since the last batch was planned; None before the first one
+    least: Mapping[int, Least | None] = field(default_factory=dict)  # smallest batch, by source
+    since_batch_ms: float | None = None  # since the last batch was planned; None before the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +119,5 @@ class Planned:
     plan: Plan[Key]
     basis: PlanBasis
     cut: Plan[Key]  # before the filters
-    put_off: bool  # whether it reads nothing because the batch is still too small
-    seconds: float  # that it took to make the plan
+    put_off: bool  # whether the plan reads nothing because the batch is still too small
+    seconds: float  # how long it took to make the plan

@@ -50,8 +50,8 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Record that the split `key` has late records, which `look` then counts. One came `lag`
-        (ms) behind the clock, but plans had allowed only for lags up to `waited` (ms).
+        """Record that the split `key` has late records, which `look` then counts. One of them came
+        `lag` (ms) behind the clock, but plans had allowed only for lags up to `waited` (ms).
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -60,8 +60,9 @@ class TooLate:
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
         """Record that the split `key` may have late records, which `look` then counts. The first
-        record that this run has found in the split, `lag` (ms) behind the clock, is at or below the
-        checkpoint's watermark. The earlier run has counted late records up to the offset `upto`.
+        record that this run has found in the split, `lag` (ms) behind the clock, is at or below
+        Spark's watermark in the checkpoint. The earlier run has counted the late records up to the
+        offset `upto`.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 

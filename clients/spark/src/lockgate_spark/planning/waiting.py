@@ -22,8 +22,8 @@ def blocker(planned: Planned, producers: Producers) -> Key | None:
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Pass to `waits` the wait that follows the plan `planned`. It is None if the plan reads
-    records or was put off, or if nothing is left to read. `now` is the wall-clock time in ms.
+    """Pass to `waits` the wait that follows the plan `planned`, or None if the plan reads records
+    or was put off, or if nothing is left to read. `now` is the wall-clock time in ms.
     """
     plan, windows, wait = planned.plan, planned.basis.windows, None
     if not plan.offsets and not planned.put_off and plan.paused:
