@@ -96,8 +96,8 @@ class OperatorClient(Connection):
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 
     def configure(self, group: str, config: Json, etag: str | None) -> None:
-        """Create a group, or replace the configuration with this `etag`. Raises `Fault` if the
-        group to create exists already, or if the `etag` is no longer valid.
+        """Create a group. With an `etag`, replace the configuration of an existing group instead.
+        Raises `Fault` if the group to create exists already, or if the `etag` is no longer valid.
         """
         condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
         self._send("PUT", f"/v1/groups/{group}", condition, config)
@@ -110,7 +110,7 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` readers, beginning after SOURCE/SUBTASK."""
+        """Return the group with up to `limit` readers, from the first or after SOURCE/SUBTASK."""
         return self._json(f"/v1/groups/{group}", limit=limit, after=after)
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
@@ -123,7 +123,9 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return a source with up to `limit` readers and their splits, after a subtask."""
+        """Return a source with up to `limit` readers and their splits, from the first or after a
+        subtask.
+        """
         return self._json(f"/v1/groups/{group}/sources/{source}", limit=limit, after=after)
 
     def whole_source(self, group: str, source: str) -> Json:
@@ -202,8 +204,9 @@ class OperatorClient(Connection):
         return answer
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
-        """Send a request, and repeat it after a temporary failure, such as a status in `PASSING`.
-        Raises `Unreachable` if `TIMEOUT_S` or `ATTEMPTS` attempts bring no other answer.
+        """Send a request, repeat it after temporary failures, such as a status in `PASSING`, and
+        return the first final answer. Raises `Unreachable` if there is no final answer within
+        `TIMEOUT_S` or `ATTEMPTS` attempts.
         """
 
         async def answered() -> Answer:

@@ -26,7 +26,7 @@ error, 130 for Ctrl-C, and 143 for SIGTERM.
 
 
 def event_time(value: str) -> int:
-    """Return an ISO 8601 time with a zone in ms since 1970, or raise `BadParameter`."""
+    """Convert an ISO 8601 time with a zone to ms since 1970, or raise `BadParameter`."""
     try:
         # Python 3.10 does not read the Z.
         return event_time_ms(datetime.fromisoformat(value.strip().replace("Z", "+00:00")))

@@ -45,7 +45,9 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Query settings from the command line. Without a rate, each query's observed one counts."""
+    """Query settings that readers do not report, from the command line. If `records_per_second` is
+    None, the observed rate of each query is used.
+    """
 
     delay_ms: int
     window_ms: int

@@ -84,8 +84,8 @@ def line(group: Json) -> str:
 
 @contextmanager
 def interruptible(status: int | None = None) -> Iterator[None]:
-    """End the `with` block on Ctrl-C or SIGTERM, and let it restore the terminal. Then exit with
-    `status`, or with 128 plus the signal's number.
+    """End the `with` block on Ctrl-C or SIGTERM, and let the block restore the terminal. Then exit
+    with `status`, or with 128 plus the signal's number if `status` is None.
     """
     caught = 0
 

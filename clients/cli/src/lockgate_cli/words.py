@@ -65,7 +65,7 @@ def rules(config: Json) -> list[tuple[str, str]]:
 
 
 def assigned_splits(source: str, counts: Json) -> str:
-    """Return a sentence on a source's assigned partitions, from their `counts` by state."""
+    """Return a sentence on how many partitions of a source are assigned, from `counts` by state."""
     total = sum(counts.values())
     others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]
     more = [text for text in others if not text.startswith("0 ")]

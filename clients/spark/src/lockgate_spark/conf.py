@@ -169,8 +169,8 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
 
 
 def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], where: str) -> Alignment:
-    """Return `alignment` with the values of the keys in `given` that begin with `prefix`. The text
-    `where` says in errors who has set them.
+    """Return `alignment` with the values of the keys in `given` that begin with `prefix`. `where`
+    is the part of an error message that says who has set the keys.
     """
     keys, coordinator = _keys(Coordinator, prefix + "coordinator."), alignment.coordinator
     if values := _values(keys, given):
@@ -197,7 +197,7 @@ def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
 
 @contextmanager
 def _naming(keys: Mapping[str, str], given: Mapping[str, str], where: str) -> Iterator[None]:
-    """Add the keys that are set to the text of a `ConfigurationError`."""
+    """In the `with` block, append the names of the given keys to a `ConfigurationError`'s text."""
     try:
         yield
     except ConfigurationError as error:
@@ -217,7 +217,7 @@ def _warn_of_unknown(conf: Mapping[str, str]) -> None:
 
 
 def _near(key: str, known: Sequence[str]) -> str:
-    """Return a hint with the known names that resemble `key`, or else with all known names."""
+    """Return a hint with the known names that resemble `key`, or with all if none does."""
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]
     return f"did you mean {' or '.join(meant)}?" if meant else f"the known names are {', '.join(known)}"

@@ -1,4 +1,6 @@
-"""Warnings about options that have no effect, and would seem to work without a warning."""
+"""Warnings about options that have no effect: because of another option, because of the query's
+trigger, or in a gate. Without a warning, these options would seem to work.
+"""
 
 import logging
 from collections.abc import Callable, Mapping

@@ -23,13 +23,13 @@ _SCALA_4 = "2.13"
 
 
 def was_tried(version: str) -> bool:
-    """Return whether this version of lockgate was tested with the line of Spark `version`."""
+    """Return whether lockgate was tested with Spark `version` or another patch release of it."""
     return _line(version) in CONNECTORS
 
 
 def refuse_by_version(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the session's version of Spark is not supported. Nothing else is
-    read from the session, since an older Spark may lack everything else.
+    """Raise `UnsupportedQuery` if the session's version of Spark is not supported. Only the version
+    is read from the session, since an older Spark may lack everything else.
     """
     versions = (str(spark.version), str(pyspark.__version__))
     shown = f"Spark {versions[0]} (pyspark {versions[1]})"

@@ -11,8 +11,8 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """A stream that is not aligned. `text` is Spark's name for it, and `reader` the code that reads
-    it from Kafka; None for other sources, which cannot be aligned.
+    """A stream that is not aligned. `text` is Spark's name for it, and `reader` is the code that
+    reads it from Kafka. `reader` is None for other sources, which cannot be aligned.
     """
 
     text: str

@@ -24,7 +24,7 @@ class SparkRun(Protocol):
 
     @property
     def available_now(self) -> bool:
-        """Whether the trigger is AvailableNow: only records from before the start are read."""
+        """Whether the trigger is AvailableNow: the run ends once it has read what was there."""
 
     @property
     def interval_s(self) -> float:
@@ -41,8 +41,8 @@ class SparkRun(Protocol):
         """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread."""
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, for at most `seconds`, but not on the query's own thread.
-        Return whether it has ended.
+        """Wait for the end of the run, for at most `seconds`, and return whether the run has ended.
+        Do not call this method on the query's own thread.
         """
 
     def failed(self) -> bool:
@@ -51,7 +51,7 @@ class SparkRun(Protocol):
 
 @contextmanager
 def stoppable(run: SparkRun) -> Iterator[None]:
-    """Raise `Stopped` instead of an error that follows `query.stop()`, which cancels jobs."""
+    """In the `with` block, raise `Stopped` for any error after `query.stop()` (cancelled jobs)."""
     try:
         yield
     except Exception:

@@ -29,7 +29,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A breach of `rule` by `who`, a group, source, reader or file, and the line that shows it."""
+    """A breach of `rule`, and the line that shows it. `who` is the group, source, reader, partition
+    or file concerned.
+    """
 
     rule: str
     group: str

@@ -37,8 +37,8 @@ class _Owned:
 
 
 def judge_rows(lines: Sequence[Entry], model: Model, stalls: Stalls, gaps: bool) -> None:
-    """Check the rows of all sources whose partitions the coordinator assigns. With `gaps`, offsets
-    may be missing within an assignment.
+    """Check the rows of all sources whose partitions the coordinator assigns. If `gaps` is true,
+    offsets may be missing within an assignment.
     """
     owned = defaultdict[tuple[str, str], dict[int, _Owned]](dict)
     exchanged, lease = dict[tuple[str, str], float](), model.config.get("lease_ms", MAX)

@@ -22,7 +22,8 @@ def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
     """Return aligned copies of the streaming DataFrames `dfs` of a Connect session. The server
     checks the copies at once, so that errors are raised here and not when the query starts.
 
-    Raises the errors that the server reports, and `UnsupportedQuery` if it has no extension.
+    Raises the errors that the server reports, and `UnsupportedQuery` if the server does not have
+    lockgate's extension.
     """
     ask(dfs[0].sparkSession.range(1), "hello")
     options, conf = as_options(alignment), dfs[0].sparkSession.conf
@@ -51,7 +52,7 @@ def status_of(query: Any) -> Any:
 
 
 def late_rows_path(query: Any) -> str | None:
-    """Return the path at which a query keeps its late rows on the server; None if it keeps none."""
+    """Return the path of the table with a query's late rows on the server, or None."""
     return cast(str | None, ask(query._session.range(1), "late_rows", query_id=str(query.id)))
 
 

@@ -48,7 +48,9 @@ def hinted(df: Any, question: str, **given: object) -> Any:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise lockgate's own error in place of a Spark error that contains its text."""
+    """In the `with` block, replace a Spark error that contains the text of one of lockgate's errors
+    by that error. Other errors are not changed.
+    """
     try:
         yield
     except PySparkException as error:

@@ -1,5 +1,6 @@
 """`python -m lockgate_spark.host`, the command with which `HostProcess.java` starts the host. The
-driver, even if it is killed, ends the host by closing its standard input.
+host ends with the driver, even if the driver is killed: the driver holds the other end of the
+host's standard input.
 """
 
 import logging
@@ -15,8 +16,8 @@ from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Answer the driver's calls until it ends. Exit at once if the jar has another version than
-    this package, since the two have no stable protocol.
+    """Answer the driver's calls until the driver ends. Exit at once if the jar has another version
+    than this package, since the two have no stable protocol.
     """
     here, jar = __version__, os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:

@@ -41,7 +41,7 @@ class HostAnswers(JavaCallback):
         self._driver, self._java = driver, driver.gateway.entry_point
 
     def lives(self) -> None:
-        """Return at once, which shows that this process is alive, also during a long plan."""
+        """Return at once, which shows that this process is alive. A long plan causes no delay."""
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
         """Return `relation`, the plan of a stream, with aligned Kafka sources; None if the stream's
@@ -51,14 +51,15 @@ class HostAnswers(JavaCallback):
         return None if decorate is None else rewritten(relation, self._driver.gateway, decorate, self._bare)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Do the same as `align` for a Kafka table of Spark, without a plan."""
+        """Return an aligned table in place of Spark's Kafka table; None in the cases of `align`."""
         decorate = self._decorating(options, conf, session)
         return None if decorate is None else decorate(table, options)
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that replaces `plan`, the plan of a DataFrame with a hint. For "align",
-        it reads aligned sources, for "times", the rows' event times, and for any other `question`,
-        the answer as JSON. `given` has the arguments of the question as JSON.
+        """Return the plan that replaces `plan`, the plan of a DataFrame with a hint. For the
+        `question` "align", the new plan reads aligned sources. For "times", it reads the event
+        times of the rows, and for any other question, the answer as JSON. `given` has the arguments
+        of the question as JSON.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
@@ -80,7 +81,7 @@ class HostAnswers(JavaCallback):
         return plan if aligned is None else aligned
 
     def _decorating(self, options: Any, conf: Any, session: Any) -> Decorate | None:
-        """Return the function that makes aligned tables; None if there are none to make."""
+        """Return the function that makes aligned tables; None if no alignment is asked for."""
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
@@ -106,8 +107,10 @@ class HostAnswers(JavaCallback):
     ) -> Stream:
         """Open the stream of one source in a run, and return it. Spark calls `stand_in` in place of
         its own stream `java`. `table` is the source's aligned table, and `options` are those of
-        Spark's source. `ends_fixed_at` is the time (ms) at which another host has fixed the ends
-        under `availableNow`. `kept` is a Java map of the run, which outlives this process.
+        Spark's source.
+
+        `ends_fixed_at` is the time (ms) at which `availableNow` fixed the source's ends, if another
+        host did this. `kept` is a Java map of the run, which outlives this process.
         """
         alignment = asked(dict(table.options()), dict(table.conf()))
         assert alignment is not None  # else the jar would have no such table

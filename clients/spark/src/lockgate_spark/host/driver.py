@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 
 class Driver:
-    """The Spark driver that started this process. The environment has its address and secret."""
+    """The Spark driver that started this process. Environment variables give address and secret."""
 
     def __init__(self) -> None:
         self.gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]

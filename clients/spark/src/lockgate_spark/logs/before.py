@@ -1,9 +1,10 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
 read. Windows that begin at or below that time may have records that the query does not read.
 
-In each split, the last record before the position gives that time: no earlier record, deleted or
-not, is above it by more than the out-of-orderness. The thousand offsets before the position are
-inspected as well, in case records are further out of order than the user has promised.
+In each split, the last record before the position (the offset at which the query begins) gives that
+time: no earlier record, deleted or not, is above it by more than the out-of-orderness. The thousand
+offsets before the position are inspected as well, in case records are further out of order than the
+user has promised.
 """
 
 from collections.abc import Callable
@@ -41,7 +42,7 @@ def highest_before(
 
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
-    """Return the first event time above `event_time` (ms) in each stretch that has one."""
+    """Return the first event time above `event_time` (ms) in each range of offsets that has one."""
     if not stretches or event_time >= log.credible.latest:
         return {}
     readings = log.find(Credible(event_time + 1, log.credible.latest), stretches)

@@ -1,8 +1,9 @@
 """The check that no record of a window comes after the batch that ends at the window's end.
 
-The search of each log from the end of the batch ends at the first record that is `disorder` above
-the window's end: if the log is out of order by no more, no record of the window comes after it. The
-search covers at least a thousand offsets, in case the log is further out of order.
+Each split's log is searched from the end of the batch to the first record that is `disorder` above
+the window's end. If the log is out of order by at most `disorder`, no record of the window comes
+after that record. The search covers at least a thousand offsets, in case the log is further out of
+order.
 """
 
 from lockgate.watermark import MAX, add
@@ -17,7 +18,8 @@ def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offse
     """Return the splits that have a record below `event_time` (the end of the window, in ms) after
     the end of the batch, and those whose search gives up after `MOST_PASSED` records.
 
-    `cuts` has the offset at which each split's batch ends, and `ends` the end of its log.
+    `cuts` has the offset at which the batch ends in each split, and `ends` the end of each log.
+    Each log is assumed to be out of order by at most `disorder` (ms).
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:

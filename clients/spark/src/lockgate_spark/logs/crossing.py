@@ -62,8 +62,8 @@ class Reading(NamedTuple):
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """Return the first credible record, with the offset of the first record skipped before it,
-        because a batch reads these together; None if there is none.
+        """Return the first credible record; None if there is none. If records were skipped before
+        it, the result has the offset of the first skipped one, because a batch reads all together.
         """
         if self.found is None or self.first_passed is None:
             return self.found
@@ -73,7 +73,7 @@ class Reading(NamedTuple):
 @dataclass(slots=True)
 class Crossing:
     """The search for the first record above `event_time` (ms) in one split. All records below the
-    offset `low` are known to be at or below it.
+    offset `low` are known to be at or below `event_time`.
 
     Attributes:
         end: End of the log.
@@ -130,7 +130,7 @@ class Crossing:
 
     def _ahead_by_pace(self) -> int | None:
         """Return the number of offsets from `low` to the point at which the log passes the event
-        time if it grows at `pace`; None if that or `below` is not known.
+        time if the log grows at `pace`; None if `pace` or `below` is not known.
         """
         if self.below is None or self.pace is None:
             return None
@@ -171,8 +171,8 @@ class Tail:
 
     @property
     def done(self) -> bool:
-        """Whether the search is over, with `last` as its result. That is None if no record was
-        found in the last `FURTHEST_BACK` offsets.
+        """Whether the search is over, with `last` as its result. `last` is None if there is no
+        credible record, or if the search has given up after `FURTHEST_BACK` offsets.
         """
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 

@@ -1,10 +1,11 @@
 """The highest event time among the records below the end of each split. The partition watermarks of
 a plan are based on it.
 
-Kafka's look-up of the highest timestamp may return the marker at the end of a transaction, which
-has the broker's time, an aborted record, or a record beyond the end. So its result is only a claim,
-and **only a record that lockgate has read counts**, requested or sent along by Kafka. With its
-first unread records, a plan usually sees a live log to its end. Otherwise, these records are read:
+Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
+marker at the end of a transaction (which has the broker's time), to an aborted record, or to a
+record beyond the end. So the result is only a claim, and **only a record that lockgate has read
+counts**. This includes the records that Kafka sends along with each read. When a plan reads its
+first unread records, it usually sees a live log to its end. Otherwise, these records are read:
 
 * if the time of a claim is above all event times read so far, the record at its offset, together
   with the records just before the end;
@@ -30,7 +31,7 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 
 @dataclass(slots=True)
 class Highest:
-    """The `record` of one split with the highest event time that lockgate has read, if any."""
+    """The state of one split. `record` has the highest event time that was read; None at first."""
 
     record: Head | None = None
     _named: Head | None = None  # by the last look-up
@@ -71,8 +72,9 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Drop the claim if a record with the same or a higher event time is known, or if it lies
-        between `start` and `stop`: all records there were read, so it is no record.
+        """Drop the claim if a record with the same or a higher event time is known. Also drop it if
+        its offset lies between `start` and `stop`: all records there were read, so the claim is no
+        record.
         """
         if self._claim is None:
             return
@@ -88,8 +90,9 @@ class Highest:
         return self.record is None or head.event_time > self.record.event_time
 
     def claim(self, end: int) -> int | None:
-        """Return the offset at which to start the read up to `end` that checks the claim, perhaps
-        before it, to see the last records below `end`; None if there is no claim.
+        """Return the offset at which to start the read that checks the claim; None if there is no
+        claim. The read ends at `end`, and may start before the claim, so that it also shows the
+        last records below `end`.
         """
         if self._claim is None:
             return None
@@ -102,8 +105,9 @@ class Highest:
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """Return the search for the last record below `end`; None if it was made before, or if the
-        last record or the one with the highest event time is known already.
+        """Return the search for the last record below `end`. Return None if this search was made
+        before for the same `end`, or if that record or the record with the highest event time is
+        known already.
         """
         named = self._named if self._is_below(end, credible) else None
         if self._tail_of == end or (named is not None and not self._is_above(named)):
@@ -115,15 +119,15 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Remember that `tail` has searched below `end`, and how far the next search goes back."""
+        """Store that `tail` has searched below `end`, and where below it the next search begins."""
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Find the record with the highest event time below the end of each split, by as few calls of
-    `read` as possible.
+    """Find the record with the highest event time below the end of each split, and store it in the
+    split's `Highest`. `read` is called only for records that are still unknown.
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)

@@ -1,9 +1,10 @@
 """The split logs of a Kafka source whose event time is in the payload.
 
 Kafka cannot look up records by such a time. So each look-up reads a few records of all splits at
-once, between two points of the sparse index of each split (`points`), until it has read the two
-neighbouring records between which the log passes the event time (`crossing`). So no split is read
-beyond the target of a batch by more than its out-of-orderness.
+once, and keeps their event times in a sparse index of each split (`points`). The search
+(`crossing`) begins between two points of the index. It ends once it has read the two neighbouring
+records between which the log passes the event time. So no split is read beyond the target of a
+batch by more than its out-of-orderness.
 
 **Bound.** After `MOST_READS` reads, a plan stops the search for a higher target
 (`read_budget_spent`). Each event time that it still needs takes at most 2 · log2(unread offsets)
@@ -45,4 +46,4 @@ class IndexedSplitLog(KafkaSplitLog):
         return True
 
     def _ask_highest(self) -> None:
-        """Do nothing: Kafka cannot look up event times in payloads, so only read records count."""
+        """Do nothing: Kafka cannot look up event times in payloads. Only read records count."""

@@ -14,7 +14,8 @@ aborted record is like any other. In a replay of old records, a marker hides all
 as a record stamped 2099 does. Therefore lockgate reads the first unread records, those with the
 highest event times (`highest`), and those at which a plan would stop (`confirm`), and compares the
 results of look-ups with samples of consecutive records. Once look-ups have returned markers that
-hide older records (`_distrust_look_ups`), reading only begins at their results.
+hide older records (`_distrust_look_ups`), a look-up's result is only the offset at which reading
+begins.
 
 **Bound.** After `MOST_READS` reads of single records, a plan ends its search (`read_budget_spent`)
 and uses a smaller batch if it has one. It may still have to find up to four event times in each
@@ -121,14 +122,15 @@ class KafkaSplitLog:
         time since which the position has been at the end, and `known_until`, the time up to which
         all appends to the split are below its end. Also set the end in the split's `highest`.
 
-        Under Trigger.AvailableNow, the ends were fixed at the wall-clock time `fixed_at` (ms).
-        `known_until` never falls, and rises as follows:
+        Under Trigger.AvailableNow, the ends were fixed at the wall-clock time `fixed_at` (ms). The
+        live ends include later records and open transactions. `known_until` never falls, and rises
+        as follows:
 
         * to `asked.now` if the live end of a split is not above its end: all appends are known;
         * not at all if the live end is above it and the source reads only committed records,
           because an open transaction may have begun at any time;
-        * otherwise, and if live ends were not requested, to `fixed_at`, or to `asked.now` if the
-          ends are not fixed.
+        * in all other cases, and if live ends were not requested, to `fixed_at`, or to `asked.now`
+          if the ends are not fixed.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -147,8 +149,8 @@ class KafkaSplitLog:
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """Return the highest known event time (ms) below each split's end, which is never too high
-        but may be too low.
+        """Return the highest known event time (ms) among the records below each split's end. It may
+        be too low, but never too high.
         """
         self.asks_before_ends = True
         if not self._highest_is_fresh:
@@ -182,7 +184,7 @@ class KafkaSplitLog:
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """Return, for each split that has one, the first unread record above `event_time` (ms).
-        This needs `heads`, which is called unless its last call was for the same arguments.
+        `heads` is called before, unless its last call was for the same positions and ends.
         """
         if self._heads_asked != (positions, ends):
             self.heads(positions, ends)
@@ -217,7 +219,8 @@ class KafkaSplitLog:
         above `target` (ms), as a look-up has claimed. If not, the look-up has returned a marker
         that hides older records, and the plan has to be made again.
 
-        Each stop is read once: of more than `MOST_CONFIRMED`, those furthest above `target`.
+        Each stop is read once. If there are more than `MOST_CONFIRMED` new stops, only those
+        furthest above `target` are read.
         """
         if self._distrusts_look_ups:
             return True
@@ -247,8 +250,9 @@ class KafkaSplitLog:
         return end if blank is None or head is None or head[1] is not None else min(end, blank[1])
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Measure the out-of-orderness of some consecutive unread records in the next `SAMPLED`
-        splits, unless Kafka fails or does not answer within a second.
+        """Measure the out-of-orderness of some consecutive unread records in `SAMPLED` splits. Each
+        call continues with the next splits. If Kafka fails or does not answer within a second,
+        nothing is measured.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -316,8 +320,8 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """Return the search for the first record of `split` above `event_time` (ms), which does not
-        lie below `low`. `first` is the first unread record.
+        """Return the search for the first record of `split` above `event_time` (ms). All records
+        below `low` are known to be at or below that time. `first` is the first unread record.
         """
         learned = self.learned[split]
         below, above = learned.points.around(event_time, end)
@@ -336,7 +340,7 @@ class KafkaSplitLog:
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
         """Return, for each range of offsets, the reading of the first record whose event time is
-        `credible`. It is not kept in `learned`.
+        in the range `credible`. The readings are not kept in `learned`.
         """
         self.requests.set_credible(credible)
         try:

@@ -1,5 +1,5 @@
-"""Names of splits in messages, with the number of the source if two of a query's sources, for
-example from two clusters, read partitions of the same name.
+"""Names of splits in messages. If two sources of a query, for example from two clusters, read
+partitions of the same name, the number of the source is added.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from lockgate_spark.logs.unread import Key
 
 
 def names(keys: Iterable[Key], among: Iterable[Key]) -> dict[Key, str]:
-    """Return the name of each split, with its source if several in `among` have the same name."""
+    """Return the name of each split, with its source if several splits in `among` share a name."""
     known = Counter(split for _, split in set(among))
     return {key: key[1] if known[key[1]] < 2 else f"{key[1]}{_of(key)}" for key in keys}
 

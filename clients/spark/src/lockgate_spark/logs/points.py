@@ -60,7 +60,9 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Set the first unread record, and update `disorder` and `pace`."""
+        """Set the first unread record. Update `disorder` if this record is older than an earlier
+        one, and `pace` if it is later than the previous first unread record.
+        """
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
             self._read = max(self._read, MIN if before is None else before.event_time)
@@ -72,7 +74,8 @@ class Points:
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
         """Update `disorder` from a sample of consecutive records, from the offset `start` up to
         `stop`. Their event times fall by at most `disorder`, and lie between `lowest` and `highest`
-        (all in ms). A fall from earlier samples to this one counts, too, if it begins behind them.
+        (all in ms). If the sample begins after the end of the previous one, a fall from earlier
+        samples to this one counts, too.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -85,7 +88,9 @@ class Points:
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Return whether `head` lies in the last sample, but is more than `by_ms` above it."""
+        """Return whether the last sample lacks `head`: its offset lies in the sample, but its event
+        time is more than `by_ms` above all sampled records.
+        """
         if self._sampled is None:
             return False
         start, stop, highest = self._sampled
@@ -161,7 +166,7 @@ class Learned:
     """
 
     def has_read(self, head: Head) -> bool:
-        """Return whether lockgate has read this record, which otherwise may be a marker."""
+        """Return whether lockgate has read this record. If not, the record may be a marker."""
         return (
             head.offset in self.named
             or self.head == (head.offset, head)

@@ -1,8 +1,9 @@
 """The configuration of a source's topics, as far as a plan depends on it: how long records are
 kept, and whether the broker's or the producer's clock stamps them.
 
-While a plan needs the retention, it is requested every few minutes, because operators change it
-while queries run. A topic whose configuration is not known is assumed to keep everything.
+The configuration is requested when a topic is first seen. While a plan needs the retention, it is
+requested again every few minutes, because operators change it while queries run. A topic whose
+configuration is not known is assumed to keep everything.
 """
 
 import logging

@@ -18,8 +18,8 @@ Key = tuple[int, str]
 
 class Sampled(NamedTuple):
     """A summary of some records: how many were inspected (`looked`), how many of these have a value
-    (`valued`) and an event time (`timed`), and the last value as text: empty without one, and "?"
-    if it is not UTF-8.
+    (`valued`) and an event time (`timed`), and the last value as text. The text is empty if no
+    record has a value, and "?" if the last value is not UTF-8.
     """
 
     looked: int
@@ -63,7 +63,8 @@ class Source(Protocol):
 @dataclass(frozen=True, slots=True)
 class Unread:
     """The positions and ends of all sources' splits. Requests go to each source's `KafkaSplitLog`.
-    The `live_ends` are those of sources whose ends hide something, where they were requested.
+    `live_ends` has ends including open transactions and later records (`EndsAsked.live`), for the
+    sources for which they were requested.
     """
 
     sources: Mapping[int, Source]

@@ -18,8 +18,9 @@ _BATCH_S = 60.0  # a batch of about a minute
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Bounds on how many of the lost rows alignment would have kept; None if they are not known.
-    `why` says why alignment might not have kept them all, and is empty if it would have.
+    """Bounds on how many of the lost rows alignment would have kept; None if a bound is not known.
+    `why` says why alignment might not have kept all lost rows; it is empty if alignment would have
+    kept them all.
     """
 
     least: int | None

@@ -48,9 +48,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class BatchLoss:
-    """The late rows of one batch of one source: their number by partition (upper bounds if they
-    are not `exact`), the lowest of their event times (ms; None if it is not known), and Spark's
-    watermark (ms) for the batch.
+    """The late rows of one batch of one source: their number by partition (`lost`), their lowest
+    event time (`oldest`, in ms; None if it is not known), and Spark's watermark (ms) for the batch.
+    The numbers are upper bounds if `exact` is false.
     """
 
     lost: Mapping[str, int]
@@ -98,8 +98,8 @@ class PartitionFindings:
 
 @dataclass(frozen=True, slots=True)
 class SourceFindings:
-    """Findings about one source: the option maxOffsetsPerTrigger (None if it is not set), and the
-    number of offsets read in all and in the largest batch.
+    """Findings about one source. `budget` is its maxOffsetsPerTrigger (None if it is not set).
+    `offsets` is the number of offsets read, and `largest` is the number in its largest batch.
     """
 
     source: int
@@ -194,7 +194,7 @@ class Findings:
 
     @property
     def apart_ms(self) -> int | None:
-        """The largest `apart_ms` of the moments; None if no plan was made."""
+        """The largest `Moment.apart_ms` of all moments; None if no plan was made."""
         return max((each.apart_ms for each in self.moments if each.apart_ms is not None), default=None)
 
 

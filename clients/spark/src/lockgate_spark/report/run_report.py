@@ -48,8 +48,8 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Record the state before a batch that reads `read` offsets, which `offsets` already
-        counts. Its first record has an event time above `watermark` (ms).
+        """Record the state before a batch that reads `read` offsets; `offsets` includes them
+        already. The batch's first record has an event time above `watermark` (ms).
         """
         if self.first is None:
             self.first = watermark + 1
@@ -57,9 +57,9 @@ class _Split:
 
     @property
     def last(self) -> int | None:
-        """The event time (ms) of the last record, estimated from how dense the records before the
-        last batch were; None if no plan has seen a record. Until a later batch shows the density,
-        this is the first record's event time.
+        """The event time (ms) of the last record, estimated from the density of the records before
+        the last batch. It is the first record's event time until two batches have shown a density,
+        and None if no plan has seen a record.
         """
         if self.first is None or self.newest is None or self.newest < self.first or not self.before:
             return self.first

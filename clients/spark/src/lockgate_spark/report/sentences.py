@@ -156,7 +156,7 @@ def names_of(found: Findings) -> dict[tuple[int, str], str]:
 
 
 def percent(part: int, whole: int) -> str:
-    """Return `part` of `whole` as a percentage, with one decimal if needed."""
+    """Return `part` of `whole` as a percentage, such as `2.5 %`, `2 %` or `under 0.1 %`."""
     share = 100 * part / whole
     return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 

@@ -2,8 +2,8 @@
 
 The numbers of `progress_metrics` are gauges with nearly the same name: `alignmentPausedMs` in
 lastProgress becomes `pausedMs`. If a query has several sources, counts that each source has for
-itself are summed, and for other numbers the largest value is shown. A gauge whose value is unknown
-or unbounded is None.
+itself are summed, and for other numbers the largest value is shown. Event times are in ms since
+1970. Yes is 1 and no is 0. A gauge whose value is unknown or unbounded is None.
 """
 
 from collections.abc import Mapping
@@ -49,12 +49,12 @@ class RunGauges:
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Set the gauges to the values of a plan on hold, at most once a second."""
+        """Set the gauges, at most once a second, to a plan that is not carried out yet."""
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 
     def show_late(self, source: int, total: int) -> None:
-        """Set the gauge of late rows. `total` is the number of this source's in the run so far."""
+        """Set the gauge of late rows. `total` is this source's number of them in the run so far."""
         self._late[source] = total
         self._gauges.show({"lateRowsTotal": sum(self._late.values())})
 

@@ -85,8 +85,8 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """Return the event time at an offset, by interpolation between the known records. Return
-        None if no record is known.
+        """Return the event time at an offset, by interpolation. Before the first known record and
+        after the last one, return the event time of that record; None if no record is known.
         """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
@@ -165,7 +165,7 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """At the end of the run, count the batches that it has read completely."""
+        """Count the late rows of the simulated batches that the run, which ends, has read."""
         self._count(self._read)
 
     def _start_again(self, positions: dict[Key, int]) -> None:
@@ -184,8 +184,8 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """Simulate one batch of plain Spark. When no data is left, Spark runs one batch without
-        data; the newest watermark applies to the batches after it.
+        """Simulate one batch of plain Spark. When no data is left, simulate one batch without data,
+        because Spark runs one, too. The newest watermark applies to the batches after this one.
         """
         batch = {}
         for i in self._sources:

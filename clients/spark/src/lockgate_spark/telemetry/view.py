@@ -175,9 +175,9 @@ class BatchAlignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """The values that a view shows besides the plan itself. Those of single partitions are by
-    source and partition, where they are known or not 0. Names that `BatchAlignment` and
-    `PartitionAlignment` have too mean the same here.
+    """The values that a view shows besides the plan itself. The values of partitions are keyed by
+    source and partition, and leave out partitions whose value is unknown or 0. Fields that
+    `BatchAlignment` or `PartitionAlignment` has, too, mean the same here.
 
     Attributes:
         before: View of the previous plan.
@@ -187,7 +187,7 @@ class PlanContext:
         lags: The lags (ms) of the producers.
         stopped: How long (ms) partitions have been stopped at records ahead of the clock.
         far_behind: Partitions that no other one waits for.
-        left_out_so_far: As in `PartitionAlignment`, if it has changed.
+        left_out_so_far: As in `PartitionAlignment`; empty if no number has changed.
         disorder: How far out of order (ms) records were.
 
     """
@@ -277,8 +277,8 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
-    clock: `known` if it was stopped before this plan, or else the time since the previous plan,
-    because the record may have arrived right after that plan.
+    clock. If it was stopped before this plan, that is `known`. If it stops with this plan, that is
+    the time since the previous plan, because the record may have arrived right after that plan.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

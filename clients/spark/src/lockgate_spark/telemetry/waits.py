@@ -96,7 +96,10 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a member at its read limit. The next record is at `next_at` (ms)."""
+    """Return the wait of a group's member that has reached its read limit: for the coordinator, for
+    the operator who has paused it, or for its group. `next_at` is the event time (ms) of the next
+    record.
+    """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
     if membership.paused is not None:
@@ -120,8 +123,8 @@ def operator(pause: SourcePause) -> str:
 
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
     """Return the wait for a partition of the query that may still bring older records. `why`
-    completes a sentence that begins with its name, `split`. Nothing above `horizon` (ms) is read
-    meanwhile. `brief` is as in `Wait`.
+    completes a sentence that begins with `split`, the partition's name. Nothing above the event
+    time `horizon` (ms) is read meanwhile. `brief` is as in `Wait`.
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
@@ -179,9 +182,10 @@ class Waits:
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Set the current wait, with each plan: None if the query reads on, up to `target` (ms;
-        None if nothing is left to read). Log a wait once it has lasted long enough, and the end of
-        a wait that was logged.
+        """Set the current wait. Log a wait once it has lasted long enough, and log the end of a
+        wait that was logged. Call this method with each plan.
+
+        `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
         """
         if self._present is not None and (wait is None or wait.kind is not self._present.kind):
             if wait is not None:
@@ -221,7 +225,7 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """Return a sentence about a wait of `name` that has lasted `lasted_s` seconds so far."""
+    """Return a sentence on what `name` waits for, has waited for `lasted_s` seconds, and why."""
     lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
