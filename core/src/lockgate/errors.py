@@ -21,7 +21,7 @@ class UnreadableBytes(InvalidValue):
 
 
 class UnknownName(LockgateError, LookupError):
-    """No object of this `kind`, such as "split", has this `name`. `expectation` states which do."""
+    """No `kind`, such as "split", has this `name`. `expectation` says which names there are."""
 
     def __init__(self, kind: str, name: object, expectation: str) -> None:
         super().__init__(f"{kind} {name!r} is unknown: {expectation}")

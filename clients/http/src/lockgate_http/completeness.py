@@ -84,7 +84,7 @@ def is_below(alignment: Json, until: int) -> bool:
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the `Standing` for `until` (ms) by the group's event alone, if `is_below` is true."""
+    """Return the `Standing` for `until` (ms) by the group's event alone. Requires `is_below`."""
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
     return Standing(False, alignment["revision"], tuple(reasons))
@@ -169,6 +169,9 @@ def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
 
 
 def _place(reader: Json, read: int, until: int) -> str:
-    """Return how far a reader has read (to `read`, or not yet) and what is left until `until`."""
+    """Return a phrase that says how far a reader has read, and how much is left until `until`.
+
+    `read` is the event time up to which it has read everything, or MIN. Both times are in ms.
+    """
     where = f"at {moment(read)}, {span(until - read)} to go" if read > MIN else "which has read nothing yet"
     return f"{reader_name(reader)} {where}"

@@ -73,7 +73,7 @@ class History:
 
 
 def record(kind: str, group: str, fields: Callable[[], Mapping[str, Any]]) -> None:
-    """Append a line with the fields of `fields`, which is not called without a history."""
+    """Append a line with the result of `fields`. Without a history, `fields` is not called."""
     history = _opened[pid] if (pid := os.getpid()) in _opened else _open(pid)
     if history is not None:
         history.write(kind, group, **fields())

@@ -122,7 +122,7 @@ def wait(
 
 
 def _pause_s(found: Standing, error: AlignmentError | None) -> float:
-    """Return the time (s) to the next inspection without an event, after this `error` or None."""
+    """Return the time (s) to the next inspection if no event arrives, after `error` or None."""
     due_s = LOOK_AGAIN_S if found.due_ms is None else found.due_ms / 1000
     return LOOKS_APART_S if error else max(LOOKS_APART_S, min(due_s, LOOK_AGAIN_S))
 

@@ -52,7 +52,7 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
 
 
 def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit, ...]:
-    """Return the splits that a reader holds, at their last positions; none without the reader."""
+    """Return the splits that a reader holds, at their last positions, or () if it is unknown."""
     return _numbered(enumerator.readers[reader].held if reader in enumerator.readers else {})
 
 

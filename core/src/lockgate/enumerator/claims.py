@@ -50,7 +50,9 @@ class Claim(Enum):
 
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
-    """Decide on a claim. If it counts, assign the split to the reader (`position_after`)."""
+    """Return the decision on a claim. If it counts, assign the split to the reader, at the position
+    that `position_after` returns.
+    """
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)
     if holder is not None:
@@ -91,7 +93,9 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the reader's splits in doubt (`Work.is_in_doubt`), except the presented ids `named`."""
+    """Free the reader's splits that are in doubt (`Work.is_in_doubt`), except those in `named`, the
+    ids of the splits that the reader still presents.
+    """
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
     yield from for_each(gone, lambda each: work.give_up(reader, *each))
@@ -110,7 +114,9 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Return whether a claim with `number` to a free split, or an unknown one (None), counts."""
+    """Return whether a claim to a split that no reader holds counts. `free` is the split, or None
+    if the enumerator does not know it. `number` is the claim's assignment number.
+    """
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
     is_a_split = free is not None if work.now.listed else not work.now.known_to
@@ -118,7 +124,9 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the store may have lost this assignment, made after the known `last`."""
+    """Return whether the store may have lost the assignment `number` of a split, if the split's
+    last known number is `last`.
+    """
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

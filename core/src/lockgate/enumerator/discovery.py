@@ -37,7 +37,7 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Record the complete list of splits from the reader `by`, or from an operator (None)."""
+    """Record `found`, the list of all splits, from the subtask `by` or from an operator (None)."""
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:

@@ -64,7 +64,9 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator, which first waits: the store may have lost an earlier one."""
+    """Return a new enumerator. At first it assigns nothing, because the store may have lost an
+    earlier enumerator, whose readers may still come.
+    """
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
@@ -106,7 +108,7 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Free the splits of `reader` and remove it. Return the same object if it is unknown."""
+    """Remove `reader` and free its splits. Return the same object if the reader is unknown."""
     if reader not in enumerator.readers:
         return enumerator
     work = Work(enumerator, now_ms, reports.watermark)
@@ -116,7 +118,7 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Begin a new history after lost commits, in which nothing is assigned for one lease."""
+    """After lost commits, begin a new history, in which nothing is assigned for one lease."""
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
     return (yield from work.result())

@@ -2,10 +2,11 @@
 
 With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
 that it left unread. That is right for a Spark query. But splits from an enumerator go to other
-readers of the source when the lease is over. These report the splits' watermarks. The lost reader
-would still block the group for ever, because a process that replaces it usually has another subtask
-number. So a lost reader leaves the group as soon as living readers hold all splits that it had.
-Missing splits do not count, because no reader gets them before a list names them again.
+readers of the source when the lease is over, and the new readers report the splits' watermarks.
+The lost reader would still block the group for ever, because a process that replaces it usually has
+another subtask number. So a lost reader leaves the group as soon as living readers hold all splits
+that it had. Splits that are missing from the last list are ignored, because no reader gets them
+until a later list names them.
 
 In Flink a lost subtask is restarted under its own number, or its job fails.
 """
@@ -30,7 +31,7 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
     """Return the `lost` readers that the enumerator has removed, and whose splits have new readers.
 
-    Missing splits do not count. The result is empty until a list of the splits has come in the
+    Missing splits are ignored. The result is empty until a list of the splits has come in the
     present history, and while any free split's last reader is unknown. Takes O(lost + readers +
     free splits).
     """

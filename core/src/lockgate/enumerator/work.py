@@ -132,11 +132,13 @@ class Work:
         return taken
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
-        """Return whether a lost commit may have moved a split that was not presented since."""
+        """Return whether a commit that the store lost may have moved the split: the split was
+        assigned before the loss, and its reader has not presented it since.
+        """
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """Assign nothing for one lease if the split is in doubt, since a claimant may read it."""
+        """If the split is in doubt, assign nothing for one lease, as another reader may read it."""
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
             self.set(assigning_at=until)
@@ -209,7 +211,9 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return the number of all changes of this `Work`: the time (ms), or the last one + 1."""
+        """Return the assignment number that all changes of this `Work` share: the time (ms), or the
+        last number + 1 if that is higher.
+        """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
         return self._number

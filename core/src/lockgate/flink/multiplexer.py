@@ -91,11 +91,11 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
-        """Return a handle to an output, combined at once. Raises `UnknownName`."""
+        """Return an output whose watermarks are combined at once. Raises `UnknownName`."""
         return _Output(self, name, self._registered(name), immediate=True)
 
     def deferred(self, name: str) -> WatermarkOutput:
-        """Return a handle to an output, combined by `on_periodic_emit`. Raises `UnknownName`."""
+        """Return an output whose watermarks `on_periodic_emit` combines. Raises `UnknownName`."""
         return _Output(self, name, self._registered(name), immediate=False)
 
     def on_periodic_emit(self) -> None:

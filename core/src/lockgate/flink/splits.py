@@ -47,7 +47,7 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split of which, as in Flink, only the offsets are checked (`InvalidValue`)."""
+        """Return a split, checking only its offsets, as in Flink. Raises `InvalidValue`."""
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True

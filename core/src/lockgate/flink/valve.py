@@ -72,7 +72,7 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Take the status of `channel` (rules 4 to 6). If it is not new, nothing changes."""
+        """Take the status of `channel` (rules 4 to 6). A repeated status changes nothing."""
         idle = status is WatermarkStatus.IDLE
         if self._idle[self._checked(channel)] == idle:
             return

@@ -184,7 +184,9 @@ def _capped(group: Group, ceiling: int, now: Now) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """Return up to `BLOCKERS_LIMIT` blockers: reader 0 of each missing source, and the holders."""
+    """Return up to `BLOCKERS_LIMIT` readers that block the group. An expected source that has not
+    reported is listed as its reader 0.
+    """
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

@@ -30,7 +30,9 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Open a new epoch of a reader. Create the group if needed, by the reader's configuration."""
+    """Open a new epoch of a reader, and create the group if it does not exist. A new group has the
+    configuration that the reader sends, or else the default one.
+    """
 
     source: str
     event: ReaderRegistrationEvent
@@ -68,7 +70,9 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Record each reader's slowest split on its way (`Reader.arriving`), by subtask, or None."""
+    """Record the slowest split on its way to each reader of a source (`Reader.arriving`).
+    `arriving` maps subtasks to these splits, or to None if no split is on its way.
+    """
 
     source: str
     arriving: Mapping[int, Arriving | None]
@@ -104,7 +108,7 @@ class RemoveLost:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Configuration versions in `If-Match` or `If-None-Match`. With `any` (`*`), all versions."""
+    """Configuration versions in `If-Match` or `If-None-Match`. If `any` is true, all versions."""
 
     named: frozenset[int] = frozenset()
     any: bool = False
@@ -119,7 +123,7 @@ class Configure:
     """Create the group, or replace its configuration.
 
     This fails with `PreconditionFailed` if the present version is not one of `only`, or is one of
-    `never`. None sets no condition. A group that does not exist has no version.
+    `never`. None sets no condition. If the group does not exist, `only` fails and `never` does not.
     """
 
     config: GroupConfig
@@ -158,7 +162,9 @@ class PreconditionFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The command took effect, now or earlier (`repeated`), and `removed` these readers."""
+    """The command took effect, in this turn or, if it is `repeated`, in an earlier one. `removed`
+    lists the readers that the command has removed in this turn.
+    """
 
     removed: tuple[ReaderKey, ...] = ()
     repeated: bool = False

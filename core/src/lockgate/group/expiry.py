@@ -28,8 +28,8 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """The times (ms) for which dead readers and groups without living ones are kept; None is for
-    ever.
+    """The times (ms) for which dead readers, and groups without living readers, are kept. None
+    means for ever.
     """
 
     readers_ms: int | None = WEEK_MS

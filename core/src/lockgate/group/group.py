@@ -138,7 +138,9 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """Return the group with a revision above a lost, announced `revision`, if its own is lower."""
+    """Return the group with a new revision above `revision` if its own is lower, which means that
+    the store has lost an announced change.
+    """
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
 
@@ -175,7 +177,8 @@ def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
 def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
     """Return the group with `config`, which a reader received before the store lost the group.
 
-    An operator set `config` at `configured_at` (ms), or none did (None). Return the same object if
+    `configured_at` is the time (ms) when an operator set `config`, or None if no operator did.
+    Return the same object if
 
     * no operator set it,
     * the group is no longer new,

@@ -93,7 +93,9 @@ def has_finished(reader: Reader) -> bool:
 
 
 def is_lost(reader: Reader, config: GroupConfig, now: Now) -> bool:
-    """Return whether the lease of an unfinished reader, even one without a report, has ended."""
+    """Return whether the reader's lease has ended and the reader has not finished. A reader that
+    has never reported can be lost, too.
+    """
     return lease_ends(reader, config) <= now.judged_ms(config.lease_ms) and not has_finished(reader)
 
 

@@ -64,7 +64,8 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 def after_long_waits(group: Group, now: Now) -> Group:
     """Return the group with each reader that has waited for too long marked as `overdue`.
 
-    Under `proceed`, the readers that block it are marked as `passed_over` instead.
+    With `on_max_wait: proceed`, mark no reader as `overdue`. Instead, mark the readers that block a
+    reader that has waited for too long as `passed_over`.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:

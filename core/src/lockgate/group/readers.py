@@ -158,7 +158,7 @@ class Readers(Mapping[ReaderKey, Reader]):
 
 
 class _Shelf:
-    """A part of the readers, with the numbers of each by `Ranking`, and the lowest of these."""
+    """A part of the readers, with each one's number by `Ranking`, and the lowest by ranking."""
 
     def __init__(self, readers: dict[ReaderKey, Reader], numbers: dict[ReaderKey, _Numbers]) -> None:
         self.readers, self.numbers = readers, numbers

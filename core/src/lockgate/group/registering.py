@@ -30,7 +30,9 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Return the group with a new epoch of the reader, or raise `ReaderBusy` for another owner."""
+    """Return the group with a new epoch of the reader. Raises `ReaderBusy` if another owner's lease
+    of the reader still runs, unless the event asks for a takeover.
+    """
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
@@ -70,8 +72,9 @@ def evict(group: Group, source: str, subtask: int) -> Group:
 
 
 def current(reader: Reader | None, group: Group, key: ReaderKey, epoch: int) -> Reader:
-    """Return `reader`, the reader `key` of the group or None. Raises `StaleEpoch` if it has another
-    epoch, and `UnknownSource` or `UnknownReader` if there is none.
+    """Return `reader`, which is the group's reader `key`, or None if the group does not have it.
+    Raises `StaleEpoch` if its epoch is another one, and `UnknownSource` or `UnknownReader` for
+    None.
     """
     if reader is None:
         raise _unknown(group, key)
@@ -128,7 +131,7 @@ def with_heard(
 
 
 def _seen_with(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """Return the expected sources that have reported, with `counting`. O(1) if all had before."""
+    """Return the expected sources that have reported, with `counting`. O(1) if all are known."""
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen

@@ -66,7 +66,7 @@ def report_all(
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group:
-    """Return the group after a task's report and renewal. Raises the errors of `current`."""
+    """Return the group after a task's report and lease renewal. Raises `current`'s errors."""
     key = (source, event.subtask)
     reader = current(group.readers.get(key), group, key, event.epoch)
     if reader.reported is not None and is_lost(reader, group.config, now):
@@ -160,7 +160,9 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return `event` with the splits of `old`, raised to the progress of tasks in them."""
+    """Return `event` with the splits of the last report, `old`. If tasks have reported progress
+    since, the watermark is raised to the lowest one of these splits.
+    """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
 

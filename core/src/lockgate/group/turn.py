@@ -66,7 +66,7 @@ _DONE = Done()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the group `name`. `after` and `announced` are None if it does not exist then."""
+    """One turn of the group `name`. If there is no group, `after` and `announced` are None."""
 
     name: str
     now: Now
@@ -143,8 +143,8 @@ class _Rules:
         self._excused: Group | None = None
 
     def found(self, group: Group) -> Group:
-        """Return the group to which a reader's command is applied. If the command ends an outage,
-        its leases are extended.
+        """Return `group` or, if a reader's command ends an outage, a group with extended leases.
+        Readers' commands are applied to the result.
 
         Takes O(readers). The result is reused for further commands on the same group.
         """
@@ -198,7 +198,7 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out a command, or return the outcome of the first one with the same act."""
+        """Carry out a command, or return the outcome of the first command with the same `act`."""
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
             if isinstance(command, Configure):

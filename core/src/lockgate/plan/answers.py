@@ -148,7 +148,9 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the cut for a batch to end at. Raises `Unasked` if closed and not confirmed."""
+        """Return the cut for a batch that ends at `event_time` (ms). Raises `Unasked` if these
+        answers are closed and `event_time` is not confirmed.
+        """
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
         return self.cut(event_time)
@@ -251,12 +253,14 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the `horizon` (ms) that follows from the clock alone, without a look-up."""
+        """Return the `horizon` (ms) by the clock and the lag bounds alone, without asking Kafka."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which no record can come, by the clock and the lag."""
+        """Return the event time (ms) below which no record of the split is still to come, judged by
+        the clock and the producer's lag.
+        """
         backlog = self.backlogs[split]
         return watermark.add(
             backlog.known_until, -(self.bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)

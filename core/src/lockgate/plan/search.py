@@ -98,7 +98,9 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return the event time (ms) where a batch from `low` reaches this `use`, or else `low`."""
+        """Return the event time (ms) at which a batch that begins at `low` (ms) reaches this `use`,
+        or `low` if it never does.
+        """
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):

@@ -108,7 +108,7 @@ class Windows:
 
 
 def fits(size: int) -> bool:
-    """Return whether windows of `size` ms fit a zone's local time: weeks, or divisors of a day."""
+    """Return whether windows of `size` ms (a week, or a day's divisor) can follow local time."""
     return size == WEEK or (size > 0 and DAY % size == 0)
 
 

@@ -142,7 +142,7 @@ class NativeReader(VirtualReader):
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
-        """Return the ends of a batch planned at `now` (wall clock, ms), or None if it is empty."""
+        """Return the end offsets of a batch planned at `now` (wall-clock ms), or None if empty."""
         ends = self.ends(now)
         unread = {name: end - self.positions[name] for name, end in ends.items()}
         total = sum(unread.values())

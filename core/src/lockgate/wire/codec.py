@@ -49,7 +49,7 @@ def to_json(message: object) -> Json:
 
 
 def check(message: object) -> None:
-    """Raise `InvalidValue` for the first invalid field of a message that was made in Python."""
+    """Raise `InvalidValue` for the first invalid field of a message that this process builds."""
     faults = Faults()
     for field in shape_of(type(message)).fields:
         value = getattr(message, field.name)
@@ -86,7 +86,9 @@ class Shape:
     """The decoder and encoder of one type of values."""
 
     def read(self, value: object, path: Path, faults: Faults) -> Any:
-        """Return `value` decoded, or add faults under `path`; the result must not be used then."""
+        """Return `value`, decoded from JSON, or add its faults to `faults`, under `path`. If there
+        are faults, the result must not be used.
+        """
         raise NotImplementedError
 
     def write(self, value: Any) -> Any:
@@ -219,7 +221,9 @@ class ByName(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field. `default` is MISSING if it is required, and `step` the last step of its `Path`."""
+    """One field of a message. `default` is MISSING if the field is required. `step` is the last
+    step of a `Path` to the field.
+    """
 
     name: str
     shape: Shape

@@ -48,7 +48,9 @@ def split_from_text(text: object) -> KafkaPartitionSplit:
 
 
 def check_source_event(event: object) -> dict[str, Any]:
-    """Return a JSON object unchanged. Raises `InvalidValue` if it is none, too large or deep."""
+    """Return `event` unchanged. Raises `InvalidValue` if it is not a JSON object, is too large, or
+    is nested too deeply.
+    """
     if not isinstance(event, dict):
         raise InvalidValue("event", "must be an object")
     if _is_deeper(event, SOURCE_EVENT_DEPTH):

@@ -54,7 +54,9 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """Put `middleware`, called with the application behind it and `arguments`, in front."""
+        """Add `middleware` in front of any added earlier. It is called with the application behind
+        it, and with `arguments`.
+        """
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -44,7 +44,9 @@ class TurnListener:
 
 
 class Listeners:
-    """The listeners in `all`. Each method calls all of theirs in order, and runs their steps."""
+    """The listeners in `all`. Each method calls the same method of every listener in order, and
+    runs the steps that the method returns.
+    """
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()

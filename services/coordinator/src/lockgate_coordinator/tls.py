@@ -103,7 +103,7 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Load changed files, and log the outcome. Invalid ones leave the previous ones in use."""
+        """Load changed files, and log the outcome. If one is invalid, the old ones stay in use."""
         if not self._watched.have_changed():
             return
         try:

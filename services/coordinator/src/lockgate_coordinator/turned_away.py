@@ -26,7 +26,9 @@ class TurnedAway:
         self._counting = False
 
     def note(self, *what: str) -> None:
-        """Log a rejected client with `what`, or count it for `SUMMED_UP_S` s after a line."""
+        """Log a rejected client, or count it if one was logged in the last `SUMMED_UP_S` seconds.
+        `what` is formatted into the line.
+        """
         if self._counting:
             self._number, self._last = self._number + 1, what[0]
             return

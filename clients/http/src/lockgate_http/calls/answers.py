@@ -121,7 +121,7 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in decoded JSON. Raises the errors that `of` catches if it is none."""
+        """Return a problem from decoded JSON, or raise an error that `of` catches."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

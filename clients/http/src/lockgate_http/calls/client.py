@@ -234,7 +234,10 @@ class CoordinatorClient(Connection):
                 yield _revision_in(block[1]) if block is not None and is_of_splits else None
 
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[tuple[bytes, bytes] | None, None]:
-        """Yield the name and data of each event, and None first for each piece that arrives."""
+        """Yield the name and the data of each event in a stream.
+
+        For each piece of the stream that arrives, such as a heartbeat, yield None first.
+        """
         headers = {"Accept": "text/event-stream"}
         async with self.open("GET", path, headers=headers, **request) as answer:
             if answer.status_code != 200:

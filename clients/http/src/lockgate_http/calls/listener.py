@@ -95,7 +95,9 @@ class Listener:
                 await self._pace.sleep(pause_s(failures, self._pace.chance(), asked_wait_s))
 
     async def _follow(self) -> bool:
-        """Read the stream to its end. Return whether it had a new revision. Raises `Unstreamed`."""
+        """Read the stream to its end, and return whether any of its events had a new revision.
+        Raises `Unstreamed` if the stream falls silent.
+        """
         news = False
         async with aclosing(alive(self._client.events(), self._client.timeout_s, self._silence_s)) as events:
             async for event in events:

@@ -30,7 +30,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The clock (monotonic s), sleep and random numbers (0 up to 1), which tests replace."""
+    """The functions for time and random numbers, which tests replace. `clock` returns monotonic
+    seconds, and `chance` a random number from 0 up to 1.
+    """
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep

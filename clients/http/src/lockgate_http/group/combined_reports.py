@@ -26,7 +26,9 @@ class Member(Protocol):
     """A query that reports to its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether the last answer is `after_s` seconds old, or may no longer hold."""
+        """Return whether to report again, because the last answer is `after_s` seconds old, or
+        because the last event may no longer hold.
+        """
 
     def reports(self) -> list[Report]:
         """Return the current reports of the query's readers."""

@@ -51,7 +51,9 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Warn of groups with similar names, or raise `ConfigurationError` if creating is refused."""
+    """Handle a group that does not exist yet: log a warning if others have similar names. Raises
+    `ConfigurationError` if the query may not create the group.
+    """
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
         there = f" (did you mean {' or '.join(near)}?)" if near else ""

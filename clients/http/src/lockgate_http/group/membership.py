@@ -183,7 +183,9 @@ class Membership:
         self._reporting.in_doubt = True
 
     def renew_lease(self) -> None:
-        """Repeat the last reports, as in `Member`. The next plan raises an error, if any."""
+        """Repeat the last reports, unless the query is making a plan, because the plan reports too.
+        An error is logged, and the next plan raises it.
+        """
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -233,7 +235,7 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """Return the ceiling, or MAX if the query proceeds and no operator has paused it."""
+        """Return the ceiling, or MAX if the query proceeds without its group and is not paused."""
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 

@@ -49,7 +49,10 @@ class Reporting:
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: _Statuses, park_ms: int | None) -> None:
-        """Make the next reports the last ones: parked for `park_ms`, or finished without it."""
+        """Make the next reports the last ones of this run, without proposed targets.
+
+        The readers keep blocking the group for `park_ms`, or are finished if that is None.
+        """
         self.statuses, self._facts = dict(statuses), _facts_of(statuses)
         self._ended, self._park_ms = True, park_ms
 

@@ -134,7 +134,7 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Restore splits from a `snapshot`. Raises `UnreadableBytes`, or `WrongState` once open."""
+        """Restore a snapshot's splits. Raises `UnreadableBytes`, or `WrongState` after `open`."""
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)

@@ -56,7 +56,7 @@ class RequestSplitEvent:
 
 @dataclass(frozen=True, slots=True)
 class AddSplitEvent(Generic[S]):
-    """Splits for a reader: the bytes of each, by version `serializer_version` of the serializer."""
+    """Splits for a reader, as bytes written by version `serializer_version` of the serializer."""
 
     serializer_version: int
     data: tuple[bytes, ...]

@@ -92,7 +92,7 @@ class SplitAlignment:
             sampler.sample()
 
     def check(self, maximum: int) -> PauseOrResume:
-        """Return the splits to pause and to resume (rules 1 and 2) under the `maximum` (ms)."""
+        """Return the splits to pause and to resume (rules 1, 2) for an announced `maximum` (ms)."""
         ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
         awake = self.samplers.keys() - self.idle
         return PauseOrResume(

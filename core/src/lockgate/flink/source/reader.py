@@ -67,7 +67,9 @@ S = TypeVar("S", bound=SourceSplit)
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """The environment of a reader, as in `SourceOptions`. `send` sends to the coordinator."""
+    """The environment of a reader: the number of its subtask, the number of subtasks, the host, and
+    a function that sends an event to the coordinator.
+    """
 
     subtask: int
     parallelism: int
@@ -89,7 +91,7 @@ class SourceReader(Protocol, Generic[S]):
         """Start the reader. The operator calls this once, after it has registered the reader."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
-        """Give at most one record to `output`, and return whether there are more."""
+        """Give at most one record to `output`. Return whether to poll again now, later or never."""
 
     def availability(self) -> Signal:
         """Return a signal that is set when there is a record to poll. If the reader cannot set it

@@ -51,7 +51,7 @@ def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWat
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
-    """Return the timer's period (ms) by rule 4. Raises `InvalidValue` if none is above 0."""
+    """Return the timer's period (ms) by rule 4. Raises `InvalidValue` if no value is above 0."""
     positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
     if not positive:
         raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
@@ -91,7 +91,7 @@ class WatermarkAssigner(Operator):
             self._set_timer()
 
     def process(self, index: int, record: Record) -> None:
-        """Take a row (rules 1 to 3, 5). It is not passed on if `watermark_of` raises an error."""
+        """Take a row (rules 1 to 3, 5). If `watermark_of` raises, the row is not passed on."""
         self._rows += 1
         self._end_idleness()
         watermark = self._watermark_of(record)

@@ -23,7 +23,7 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Count a request and return 0, or return the seconds to wait (rounded up) at the limit."""
+        """Count a request and return 0. At the limit, return the seconds to wait (rounded up)."""
         now = self._clock()
         level = self._level(self._buckets.get(key), now)
         if level < 1:

@@ -31,8 +31,8 @@ _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """The limits on each token's requests in progress, of which `most_waiting` may be streams and
-    long polls. `app`, `keyring` and `answer` are as in `Guard`.
+    """The limits on each token's requests in progress. At most `most_waiting` of them may be
+    streams or long polls. `app`, `keyring` and `answer` are as in `Guard`.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """End waiting requests of invalid tokens every `LOOK_EVERY_S` s, until none waits."""
+        """Every `LOOK_EVERY_S` s, end waiting requests of invalid tokens, until none is left."""
         try:
             while self._waiting:
                 await asyncio.sleep(LOOK_EVERY_S)
@@ -101,7 +101,9 @@ class UnderWay:
 
 
 class _AtOnce:
-    """Requests of one kind (`what`) in progress: their `counts` by token digest, `most` allowed."""
+    """The requests of one kind (`what`) in progress. `counts` contains their number by the token's
+    digest, and `most` is the limit for a token.
+    """
 
     def __init__(self, most: int, what: str) -> None:
         self.most, self.what, self.counts = most, what, Counter[bytes]()

@@ -104,7 +104,7 @@ def large_message(kind: type[T]) -> Any:
 
 
 async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any) -> T:
-    """Return `decode(*arguments)`. If the last one, the body, is large, this runs on a thread."""
+    """Return `decode(*arguments)`. If the last argument, the body, is large, use a thread."""
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
     return await in_turn.on_thread(decode, *arguments)

@@ -125,7 +125,9 @@ def _problems() -> dict[str, Json]:
 
 
 def _problem(row: Problem, place: Json) -> Json:
-    """Return a problem's schema (RFC 9457). `place` is that of its `instance` or batch `index`."""
+    """Return the schema of a problem (RFC 9457). `place` is the schema of its `instance` or, for a
+    rejected report in a batch, of its `index`.
+    """
     kind, title, status = {"const": f"urn:lockgate:{row.type}"}, {"const": row.title}, {"const": row.status}
     return record({"type": kind, "title": title, "status": status, "detail": TEXT, **place, **row.members})
 

@@ -46,7 +46,9 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str:
-    """Return the id (`act`) of a request `what` with this `Idempotency-Key`, or "" without one."""
+    """Return the id (`act`) by which a repeated request is recognised, or "" without a `key`. The
+    id also depends on `what`, so that two different requests with the same key have different ids.
+    """
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 
 

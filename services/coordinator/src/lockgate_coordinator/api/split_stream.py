@@ -21,7 +21,9 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield a frame for each event and changed enumerator value in `found`; heartbeats for None."""
+    """Yield a frame for each alignment event in `found` and for each changed value of an
+    enumerator, and a heartbeat for each None.
+    """
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:

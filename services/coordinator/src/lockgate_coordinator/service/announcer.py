@@ -88,7 +88,7 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether a newer epoch of `reader`, if it is not None, has requested splits."""
+        """Return whether a newer epoch of `reader` has requested splits, or False for None."""
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
         return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]

@@ -91,8 +91,9 @@ class CommitQueue:
         del self._pauses[name]
 
     async def _gather(self, name: str) -> None:
-        """Let the event loop read the sockets, and again as long as each reading brings more
-        commands for the group, so that requests that arrive together share a turn.
+        """Wait for more commands of the group, so that requests that arrive together share a turn.
+        Stop once an iteration of the event loop, which reads the sockets, brings no further
+        command.
         """
         before = 0
         for _ in range(READINGS_OF_A_TURN):

@@ -127,7 +127,7 @@ class Coordinator:
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
-        """Delete the group. A later one reuses no revision or epoch. Raises `UnknownGroup`."""
+        """Delete the group. A later group reuses no revision or epoch. Raises `UnknownGroup`."""
         readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)

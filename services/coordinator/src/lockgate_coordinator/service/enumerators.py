@@ -47,7 +47,7 @@ same object if nothing changes.
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The enumerator with a static list, and how many splits are new in it or missing from it."""
+    """The enumerator with a static list, and how many splits the list adds (`new`) or omits."""
 
     enumerator: Enumerator
     new: int

@@ -257,5 +257,5 @@ def _drift(group: Group, watermark: int) -> int | None:
 
 
 def with_iso(name: str, value: int | None) -> Json:
-    """Return the time `value` (ms), and the same as an ISO string, named with `_iso`."""
+    """Return the time `value` (ms) as `name`, and as an ISO string named with `_iso`."""
     return {name: value, f"{name}_iso": None if value is None else iso(value)}

@@ -93,6 +93,6 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return a sentence on `count` lost readers that no longer count, the first of them `names`."""
+    """Return a sentence on `count` lost readers that no longer count. `names` has the first few."""
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."

@@ -92,12 +92,12 @@ class InvalidStoreAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class State(Generic[V]):
-    """A stored value at one moment of the store's clock.
+    """A stored value, with the time of the store's clock when the value was returned (`now_ms`).
 
     Attributes:
         confirmed: Whether the value comes from the store, and not from this process's cache.
-        series: The series of commits that made the version (`histories`). It is empty for a store
-            in memory.
+        series: The series that the commit of this version belongs to: consecutive commits of one
+            process (`histories`). It is empty for a store in memory.
         jumps: The jumps of the store's clock by which the next commit has to move the group's times
             (`lockgate.group.clock_jumps`).
         lost: Whether the store has lost commits that this process had made or seen.
@@ -142,8 +142,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """A range of journal entries, whose ids have the form MS-NUMBER. The bounds `after` and
-    `before` are ids outside the range, or empty strings.
+    """A range of journal entries, whose ids have the form MS-NUMBER. `after` and `before` are its
+    exclusive lower and upper bounds, or empty strings for no bound.
     """
 
     after: str = ""
@@ -181,7 +181,7 @@ class Store(Protocol):
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Return the state of the group's enumerators, which is empty without the group."""
+        """Return the state of the group's enumerators, with no enumerators if there is no group."""
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:

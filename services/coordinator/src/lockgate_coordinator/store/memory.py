@@ -22,7 +22,7 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a function for the time (ms since 1970) that follows the monotonic clock."""
+    """Return a function that returns the time (ms since 1970) and follows the monotonic clock."""
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 
@@ -32,7 +32,9 @@ REMEMBERED_MS = 3_600_000
 
 
 class MemoryStore:
-    """A store in this process's memory. `clock` returns ms and never jumps (`steady_clock`)."""
+    """A store in this process's memory. `clock` returns the store's time in ms, and never jumps.
+    The default is `steady_clock`.
+    """
 
     shared = False
 

@@ -18,8 +18,9 @@ Beyond that it forgets all of them, which may lengthen leases.
 
 
 class ServerClocks:
-    """The clocks of a store's servers. If there are `several`, there is one clock for each group,
-    because it is not known on which server a group is. `place` names the store in log lines.
+    """The clocks of a store's servers. If the store has `several` servers, there is one clock for
+    each group, because it is not known on which server a group is. `place` names the store in log
+    lines.
     """
 
     def __init__(self, place: str, *, several: bool) -> None:
@@ -48,7 +49,7 @@ class ServerClocks:
         return tuple(jump for jump in jumps if jump.number > made_up)
 
     def made_up(self, name: str, jumps: tuple[ClockJump, ...], part: str = "") -> None:
-        """Record that the group is stored with its times moved. `part` is as in `jumps`."""
+        """Record that this process has stored the group (or `part`) with its times moved."""
         if jumps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()

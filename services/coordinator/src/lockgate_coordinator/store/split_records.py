@@ -130,7 +130,7 @@ class SplitRecords(Records[Sources, LoadedSplits]):
 
 
 def _records(source: str, enumerator: Enumerator | None) -> dict[str, Any]:
-    """Return the records of a source by their fields in Redis, or none without an enumerator."""
+    """Return the records of a source by their fields in Redis. Without an enumerator, return {}."""
     if enumerator is None:
         return {}
     return {

@@ -109,7 +109,7 @@ class Records(Protocol[V, S]):
         ...
 
     def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
-        """Return `before` with the new `head` and `changes`. A record of None removes its key."""
+        """Return `before` with the new `head` and `changes`. A change of None removes its key."""
         ...
 
 
@@ -138,7 +138,7 @@ class CachedState(Generic[V]):
 
 
 class States(Generic[V, S]):
-    """The states of one kind of values in a Redis, cached. `process` is a part of series' names."""
+    """The states of one kind of values in a Redis, cached. Names of series begin with `process`."""
 
     def __init__(
         self, records: Records[V, S], connections: Connections, clocks: ServerClocks, process: str, in_turn: InTurn
@@ -152,7 +152,7 @@ class States(Generic[V, S]):
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
-        """Return the cached state at an estimate of Redis's time, or None if there is none."""
+        """Return the cached state, with an estimate of Redis's time, or None if none is cached."""
         seen = self._seen.get(name)
         return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
 
@@ -210,9 +210,9 @@ class States(Generic[V, S]):
         return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
 
     def _series_after(self, state: S) -> str:
-        """Return the series of a commit that is based on `state`. This is the series of the state
-        if this process's last commit made it, otherwise a new one. Call this before the commit, so
-        that no series is continued after a commit with an unknown outcome.
+        """Return the series of a commit that is based on `state`: the series of `state` if
+        this process's last commit made that state, otherwise a new one. Call this before the
+        commit, so that no series is continued after a commit with an unknown outcome.
         """
         seen = self._seen.get(state.name)
         if seen is not None and seen.continues:

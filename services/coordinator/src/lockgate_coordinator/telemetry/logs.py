@@ -45,7 +45,9 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel) -> None:
-    """Log to standard output in the format `form`, from `level` up; others from warnings up."""
+    """Log to standard output, in the format `form` and from `level` up. Other packages log only
+    warnings and errors.
+    """
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
