@@ -24,7 +24,7 @@ class SparkRun(Protocol):
 
     @property
     def available_now(self) -> bool:
-        """Whether the trigger is AvailableNow: the run ends once it has read what was there."""
+        """Whether the trigger is AvailableNow: the run reads only what exists at its start."""
 
     @property
     def interval_s(self) -> float:
@@ -51,7 +51,7 @@ class SparkRun(Protocol):
 
 @contextmanager
 def stoppable(run: SparkRun) -> Iterator[None]:
-    """In the `with` block, raise `Stopped` for any error after `query.stop()` (cancelled jobs)."""
+    """In the `with` block, raise `Stopped` in place of any error that follows `query.stop()`."""
     try:
         yield
     except Exception:

@@ -52,7 +52,7 @@ def status_of(query: Any) -> Any:
 
 
 def late_rows_path(query: Any) -> str | None:
-    """Return the path of the table with a query's late rows on the server, or None."""
+    """Return the server's path of the table of a query's late rows; None if there is no table."""
     return cast(str | None, ask(query._session.range(1), "late_rows", query_id=str(query.id)))
 
 

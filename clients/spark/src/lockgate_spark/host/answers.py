@@ -41,7 +41,7 @@ class HostAnswers(JavaCallback):
         self._driver, self._java = driver, driver.gateway.entry_point
 
     def lives(self) -> None:
-        """Return at once, which shows that this process is alive. A long plan causes no delay."""
+        """Return at once to show that this process is alive. A long plan does not delay this."""
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
         """Return `relation`, the plan of a stream, with aligned Kafka sources; None if the stream's

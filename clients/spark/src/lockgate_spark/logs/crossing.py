@@ -63,7 +63,7 @@ class Reading(NamedTuple):
 
     def head(self) -> Head | None:
         """Return the first credible record; None if there is none. If records were skipped before
-        it, the result has the offset of the first skipped one, because a batch reads all together.
+        it, the result has the offset of the first skipped one: a batch reads all of these together.
         """
         if self.found is None or self.first_passed is None:
             return self.found

@@ -49,12 +49,12 @@ class RunGauges:
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Set the gauges, at most once a second, to a plan that is not carried out yet."""
+        """At most once a second, set the gauges to a plan that the query waits to carry out."""
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 
     def show_late(self, source: int, total: int) -> None:
-        """Set the gauge of late rows. `total` is this source's number of them in the run so far."""
+        """Set the gauge of late rows. `total` is the source's number of late rows in this run."""
         self._late[source] = total
         self._gauges.show({"lateRowsTotal": sum(self._late.values())})
 

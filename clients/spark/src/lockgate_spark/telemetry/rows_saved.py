@@ -165,7 +165,7 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """Count the late rows of the simulated batches that the run, which ends, has read."""
+        """Count the late rows of the batches that were read completely, at the end of the run."""
         self._count(self._read)
 
     def _start_again(self, positions: dict[Key, int]) -> None:

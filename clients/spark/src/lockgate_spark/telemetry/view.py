@@ -187,7 +187,7 @@ class PlanContext:
         lags: The lags (ms) of the producers.
         stopped: How long (ms) partitions have been stopped at records ahead of the clock.
         far_behind: Partitions that no other one waits for.
-        left_out_so_far: As in `PartitionAlignment`; empty if no number has changed.
+        left_out_so_far: As in `PartitionAlignment`, for partitions whose number has changed.
         disorder: How far out of order (ms) records were.
 
     """
@@ -277,8 +277,8 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
-    clock. If it was stopped before this plan, that is `known`. If it stops with this plan, that is
-    the time since the previous plan, because the record may have arrived right after that plan.
+    clock: `known` if it was stopped before this plan. If it stops with this plan, return the time
+    since the previous plan, because the record may have arrived right after the previous plan.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

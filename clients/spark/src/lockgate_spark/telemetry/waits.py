@@ -225,7 +225,7 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """Return a sentence on what `name` waits for, has waited for `lasted_s` seconds, and why."""
+    """Return a sentence on what `name` has waited for in the last `lasted_s` seconds, and why."""
     lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
