@@ -10,7 +10,7 @@ from functools import partial
 # Linux's monotonic clock stands still while the machine sleeps; its boot time does not.
 now_s = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 
-relative_nanos = time.monotonic_ns  # makes this module the clock of watermark generators
+relative_nanos = time.monotonic_ns  # watermark generators use this module as their clock
 
 
 def monotonic_ms() -> int:

@@ -1,4 +1,6 @@
-"""Converts records to Arrow batches. Only this module imports pyarrow, the extra `arrow`."""
+"""Converts records to Arrow batches. Only this module imports pyarrow, which the extra `arrow`
+installs.
+"""
 
 from array import array
 

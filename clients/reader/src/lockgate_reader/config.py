@@ -1,4 +1,6 @@
-"""The options of `AlignedConsumer`. Those that `lockgate_spark` has too are named alike there."""
+"""The options of `AlignedConsumer`, which are checked when they are created. Options that
+`lockgate_spark` has too have the same names and defaults there.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +85,7 @@ class Options:
 
     @property
     def disorder_ms(self) -> int:
-        """Return `max_out_of_orderness` in ms; 0 for a `WatermarkStrategy`, which has its own."""
+        """Return `max_out_of_orderness` in ms; 0 if a `WatermarkStrategy` is used instead."""
         delay = self.max_out_of_orderness
         if delay is None or isinstance(delay, WatermarkStrategy):
             return 0
@@ -91,7 +93,7 @@ class Options:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how late (ms) a live producer may be; None if the `WatermarkStrategy` lacks it."""
+        """Return how late (ms) a live producer may be; None if the strategy has no idle timeout."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
@@ -107,7 +109,7 @@ class Options:
 
     @property
     def commit_interval_ms(self) -> int | None:
-        """Return the time (ms) between automatic commits; None without automatic commits."""
+        """Return the time (ms) between automatic commits; None if they are disabled."""
         commits = self.kafka.get(COMMIT, self.partitions == "kafka")
         return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(commits) else None
 

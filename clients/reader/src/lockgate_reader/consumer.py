@@ -39,8 +39,9 @@ class AlignedConsumer:
 
     No record above the read limit is returned. The limit is the lowest watermark of the consumer's
     splits plus `max_drift`; in a group, the group's limit applies as well. Use a consumer in one
-    thread; only `stop` may be called from others. What depends on the splits raises `WrongState`
-    before the first record.
+    thread; only `stop` may be called from others. Before the first record, `snapshot`, `positions`,
+    `splits`, `number_of`, `send_source_event`, `source_events`, `commit` and `watermark` raise
+    `WrongState`.
 
     Examples:
         >>> kafka = {"bootstrap.servers": "localhost:9092", "group.id": "enricher"}
@@ -169,8 +170,8 @@ class AlignedConsumer:
             reader.end_piece()
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`,
-        for `restore`. A position is the offset after the last record returned.
+        """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`.
+        A position is the offset after the last record returned. Pass the result to `restore`.
         """
         return self._started("snapshot").snapshot()
 
@@ -237,8 +238,8 @@ class AlignedConsumer:
         """Commit the positions of all records returned so far to Kafka. With `wait=False`, return
         before Kafka answers, and log a failure instead of raising it.
 
-        Raises `KafkaFailed` if Kafka does not commit them, and `ConfigurationError` without a
-        group.id.
+        Raises `KafkaFailed` if Kafka does not commit the positions, and `ConfigurationError`
+        without a group.id.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -273,8 +274,8 @@ class AlignedConsumer:
     def close(self) -> None:
         """Stop reading, give the splits back, and commit if automatic commits are enabled.
 
-        Leaving a `with` block does the same. After an error in it, the current record or batch
-        counts as not returned, and nothing is committed.
+        Leaving a `with` block does the same. After an error in the block, the current record
+        or batch counts as not returned, and nothing is committed.
         """
         self._close(failed=False)
 
@@ -309,7 +310,9 @@ class AlignedConsumer:
         await asyncio.to_thread(self._close, failed=kind is not None)
 
     def _handle_sigterm(self, handles: bool) -> None:
-        """Let SIGTERM end the iteration, or no longer. A handler of the program's own is kept."""
+        """Install a SIGTERM handler that ends the iteration or, without `handles`, remove it. A
+        handler that the program has installed is kept.
+        """
         before, after = (signal.SIG_DFL, self._on_sigterm) if handles else (self._on_sigterm, signal.SIG_DFL)
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == before:
             signal.signal(signal.SIGTERM, after)
@@ -346,12 +349,13 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Return the result of `call`, which is run while `close` waits."""
+        """Run `call` and return its result; a concurrent `close` waits until it has finished."""
         with self._busy:
             return call()
 
 
 def _dropped(place: Place, name: str) -> None:
+    """Abandon the place of a consumer that was dropped without `close`, and warn."""
     place.abandon()
     said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
     warnings.warn(said, ResourceWarning, stacklevel=2)

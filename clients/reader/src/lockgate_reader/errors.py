@@ -1,4 +1,4 @@
-"""The reader's own error. Those shared with other clients are in `lockgate_http.errors`."""
+"""The reader's own error. Errors shared with other clients are in `lockgate_http.errors`."""
 
 from lockgate_http.errors import AlignmentError
 

@@ -1,7 +1,9 @@
 """The interface between a reader and its `Place`: the object that assigns splits to the reader, and
 sets the event time up to which its records may be returned (its read limit).
 
-`Alone` is the place of a reader without a coordinator; `group.joined` has the other one.
+`Alone` is the place of a reader without a coordinator, and `group.joined.JoinedPlace` that of a
+reader in an alignment group. Without a coordinator, and with partitions from Kafka's own consumer
+group, `Place` itself is used, which assigns nothing.
 
 In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
 Since both are complete, a call may be repeated or left out.
@@ -95,12 +97,13 @@ class Orders:
 
     Attributes:
         ceiling: Event time (ms) above which no record may be returned.
-        until: Deadline in seconds of `lockgate_reader.clock.now_s`, which is checked before each
-            record: none is returned at or after it. A later call may extend it.
+        until: Deadline in seconds of `lockgate_reader.clock.now_s`. It is checked before each
+            record, and no record is returned at or after it. A later `exchange` may extend it.
         assigned: Every split to read; None to keep the splits that the reader has.
         give_back: Ids of the splits to give back.
         no_more_splits: Whether no split will be added later.
-        discover: Number of the latest request to list the splits of the topics.
+        discover: Number of the latest request to list the splits of the topics; a new number is a
+            new request.
         waits_for: What keeps the ceiling from rising, such as a reader, in words.
         source_events: New events for the program. Each is passed once.
 
@@ -129,18 +132,21 @@ class Place:
         return Orders()
 
     def leave(self, state: ReaderState) -> None:
-        """Process the reader's final `state`, after which it returns no record, and stop."""
+        """Process the final `state` of the reader, and stop. The reader returns no records after
+        this call.
+        """
 
     def abandon(self) -> None:
-        """Stop without waiting: garbage collection calls this for a reader that was not closed."""
+        """Stop, without waiting. Garbage collection calls this for a reader that was not closed."""
 
 
 class Alone(Place):
     """Assigns all splits of the topics to one reader, without a coordinator.
 
-    Splits that have no offset start at their first record if the first list of the topics does not
-    have them. If `known` splits are restored from a snapshot, all others count as found later.
-    Topics are listed every `discovery_ms`, or only once if that is 0.
+    A split that is missing from the first list of the topics and found later starts at its first
+    record, unless the options have an offset or a datetime for it. If `known` splits are restored
+    from a snapshot, all other splits count as found later. The topics are listed every
+    `discovery_ms`, or only once if that is 0.
     """
 
     def __init__(self, *, discovery_ms: int, known: Sequence[KafkaPartitionSplit] = ()) -> None:
@@ -151,7 +157,7 @@ class Alone(Place):
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Order to read all splits that are not finished and, if due, to list the topics again."""
+        """Return orders to read all unfinished splits and, if due, to list the topics again."""
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
             first = self._seen is None and not self._assigned

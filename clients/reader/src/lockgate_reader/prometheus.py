@@ -38,7 +38,7 @@ class ReaderCollector(Collector):
         return []
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """Yield a family `lockgate_reader_…` for each metric, with a sample for each consumer."""
+        """Yield the metric families `lockgate_reader_…`, each with a sample for each consumer."""
         found = {name: consumer.metrics() for name, consumer in self._consumers.items()}
         for metric, said in _SAID.items():
             kind = CounterMetricFamily if metric.endswith("_total") else GaugeMetricFamily

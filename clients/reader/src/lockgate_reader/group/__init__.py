@@ -1,1 +1,1 @@
-"""The place of a reader in an alignment group. docs/internals/protocol.md has the protocol."""
+"""A reader's place in an alignment group. docs/internals/protocol.md describes the protocol."""

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from math import inf
 
 RATE_ERROR = 0.01
-"""r: by what fraction the reader's clock and the coordinator's store may differ in rate."""
+"""r: the fraction by which the clock rates of the reader and the coordinator's store may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,12 @@ class SplitLease:
     sent_at: float = -inf
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease after an answer with the length `lease_ms`, which arrived at `now`. It
-        may end earlier than this one.
+        """Return the lease renewed for `lease_ms` by a response that arrived at `now`. It may end
+        earlier than the current lease.
 
-        A lease that has ended is renewed only if the request was sent after the end, and the
-        coordinator is `settled`: it has not just lost its data about who has which splits.
+        `sent_at` is the time at which the request was sent. `settled` is False if the coordinator
+        has just lost its record of split owners. A lease that has ended is renewed only if the
+        request was sent after its end, and `settled` is True.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self

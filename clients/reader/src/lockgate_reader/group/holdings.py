@@ -30,13 +30,13 @@ Numbered = tuple[str, int]  # a split's id, and the number of its assignment
 
 
 class Holdings:
-    """The splits that the coordinator has assigned to one reader. The coordinator has the topics
-    listed every `discovery_ms`, or only once if that is 0, and adds no splits later to a `bounded`
-    source.
+    """The splits that the coordinator has assigned to one reader. The coordinator asks readers to
+    list the topics every `discovery_ms`, or only once if that is 0. It adds no splits later if the
+    source is `bounded`.
 
-    `assigned` has the splits by id; it is None before the coordinator's first answer. `discover` is
-    the number of the latest request to list the topics. `settled` is False while the coordinator
-    delays assignments, as it does after it has lost its data.
+    `assigned` maps the id of each split to the split; it is None before the coordinator's first
+    answer. `discover` is the number of the latest request to list the topics. `settled` is False
+    while the coordinator delays assignments, as it does after it has lost its data.
     """
 
     def __init__(self, name: str, *, discovery_ms: int = 0, bounded: bool = False) -> None:
@@ -46,39 +46,39 @@ class Holdings:
         self.discover = 0
         self._name, self._discovery_ms, self._bounded = name, discovery_ms, bounded
         self._news = 0.0  # the revision of the newest change that was announced
-        self._offered: frozenset[Numbered] = frozenset()  # what the consumer may have opened
+        self._offered: frozenset[Numbered] = frozenset()  # splits that the reader may have opened
         self._resolved: frozenset[Numbered] = frozenset()
         self._seen: int | None = None
-        self._listed: object = None  # the discovery that was taken last
-        self._request: int | None = None  # the coordinator's request for a list that it has not got yet
+        self._listed: object = None  # the list of splits that was sent last
+        self._request: int | None = None  # number of the request to list splits that is not answered yet
         self._outgoing: list[SourceEvent] = []
         self._incoming: list[Any] = []
         self._events_seen = 0
         self._ids = count(1)
 
     def says(self, state: ReaderState) -> None:
-        """Queue the source events in `state` to be sent. Call this once for each state."""
+        """Queue the source events in `state` for the next request. Call this once per state."""
         for event in state.source_events:
             fields = cast(Mapping[str, Any], event)
             self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=fields))
 
     def hears(self, revision: float) -> None:
-        """Record that a change was announced; `revision` is infinity if unknown."""
+        """Record that the event stream announced a change; `revision` is infinity if unknown."""
         self._news = max(self._news, revision)
 
     @property
     def has_news(self) -> bool:
-        """Return whether a change was announced that no answer contains yet."""
+        """Return whether the event stream announced a change that no answer contains yet."""
         return self._news > (self._seen or 0)
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """Return the splits at `LATEST_OFFSET` whose actual offset the coordinator lacks."""
+        """Return splits at `LATEST_OFFSET` whose actual offset the coordinator does not have."""
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset(map(_numbered, latest)) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the reader is ordered to open all these splits but those in `give_back`."""
+        """Record that the reader is ordered to open the `assigned` splits not in `give_back`."""
         goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
         self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}
 
@@ -93,7 +93,7 @@ class Holdings:
         return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
 
     def is_urgent(self, state: ReaderState) -> bool:
-        """Return whether the coordinator waits for news in `state`, such as a returned split."""
+        """Return whether the coordinator is waiting for news in `state`, like a returned split."""
         unresolved = self.unresolved
         return bool(
             self.own((*state.returned, *state.finished))
@@ -104,7 +104,7 @@ class Holdings:
         )
 
     def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
-        """Return the request for `state`. Its answer will have all changes announced so far."""
+        """Return the request for `state`. Its answer will contain all changes announced so far."""
         self._news = 0.0
         return SplitExchange(
             epoch=epoch,
@@ -170,8 +170,8 @@ class Holdings:
         ]
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the split's position counts even if it is below the coordinator's, because
-        the reader started there or the topic was created again.
+        """Return whether the coordinator should accept the split's position even if it is below the
+        stored one, because the reader started there or the topic was created again.
         """
         own = (self.assigned or {})[held.split.split_id]
         return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset

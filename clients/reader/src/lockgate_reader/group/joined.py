@@ -10,10 +10,11 @@ different number.
 
 **Exchanges.** Unless Kafka's own group assigns the splits, the coordinator does so in answers to
 requests that are called *exchanges*. An exchange lists the splits that the reader has, with its
-position in each. The answer lists those that it should have, and gives the length of the lease. An
-exchange is sent every update interval, and at once if a split was given back, read to its end or
-discovered, if the coordinator's event stream announces a change, or if the lease has ended. If the
-process is killed, records that were returned since the last answered exchange are returned again.
+position in each. The answer lists the splits that it should have, and gives the length of the
+lease. An exchange is sent every update interval, and at once if a split was given back, read to its
+end or discovered, if the coordinator's event stream announces a change, or if the lease has ended.
+If the process is killed, records that were returned since the last answered exchange are returned
+again.
 
 **Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
 record is returned under any `on_outage` policy, because another reader may have the splits by then.
@@ -49,9 +50,9 @@ from lockgate_reader.place import Orders, Place, ReaderState
 
 log = logging.getLogger("lockgate")
 
-_END_S = 5.0  # the wait for the thread's end: longer than a call and its retries; and for the farewell
-_LEAST_S = 0.02  # at least, between two rounds
-_OVER_S = 0.05  # between two exchanges while the lease is over
+_END_S = 5.0  # timeout of `leave`: longer than a call and its retries
+_LEAST_S = 0.02  # the shortest pause between two rounds
+_OVER_S = 0.05  # the pause between two exchanges after the lease has ended
 
 
 class JoinedPlace(Place):
@@ -116,7 +117,7 @@ class JoinedPlace(Place):
             return orders
 
     def leave(self, state: ReaderState) -> None:
-        """Stop the background thread, and leave the group."""
+        """Stop the background thread, give all splits in `state` back, and leave the group."""
         with self._session.changed:
             self._closed = True
             self._session.changed.notify_all()
@@ -125,7 +126,7 @@ class JoinedPlace(Place):
         self._leave(state)
 
     def abandon(self) -> None:
-        """Make the background thread leave the group."""
+        """Ask the background thread to leave the group, without waiting for it."""
         self._abandoned = True
 
     # -- on the place's own thread --
@@ -149,7 +150,7 @@ class JoinedPlace(Place):
                 self._leave(state)
                 return
             if self._failed is not None or silent_s > self._silence_s:
-                continue  # it has failed; or the user's program takes too long over a record, and loses its lease
+                continue  # the place has failed; or the program takes too long for a record, and loses its lease
             try:
                 self._round(state)
             except Interrupted:
@@ -165,7 +166,7 @@ class JoinedPlace(Place):
         return min(self._session.update_interval_s, max(_LEAST_S, due_s))
 
     def _round(self, state: ReaderState) -> None:
-        """Report, exchange the splits if due, and wake the reader if it has new orders."""
+        """Report the status, send an exchange if due, and wake the reader if its orders changed."""
         before, held = self._orders, self._holdings
         self._status = standing(
             state,
@@ -177,7 +178,7 @@ class JoinedPlace(Place):
         )
         ceiling = self._report()
         if self._status.watermark == MIN and not self._status.idle:
-            ceiling = MIN  # the group does not know yet where this reader is
+            ceiling = MIN  # the group does not have this reader's watermark yet
         orders = Orders(ceiling=ceiling, waits_for=self._waits_for())
         if self._assigns:
             if (registration := self._registration) and self._splits_are_due(state, registration[1]):
@@ -196,14 +197,16 @@ class JoinedPlace(Place):
             self._wake()
 
     def _report(self) -> int:
-        """Report, under another number if this one is taken, and return the read limit (ms)."""
+        """Report the status, and return the read limit (ms). If another process has the reader's
+        subtask number, or the reader was fenced, continue under another number.
+        """
         while True:
             if self._subtask is None:
                 self._subtask = self._free_subtask()
             try:
                 return self._membership.exchange({self._subtask: self._status})
             except Busy:
-                self._subtask += 1  # another process was quicker
+                self._subtask += 1  # another process has taken this number
             except Fenced as error:
                 log.info(
                     "group %s: %s. This consumer joins the group again as another reader", self._session.group, error
@@ -213,8 +216,8 @@ class JoinedPlace(Place):
                 former.close()
 
     def _free_subtask(self) -> int:
-        """Return the lowest number that no reader of the source uses, apart from lost and finished
-        readers; 0 if the coordinator does not answer.
+        """Return the lowest subtask number that no reader of the source uses, apart from lost and
+        finished readers; 0 if the coordinator does not answer.
         """
         try:
             readers = self._session.client.registered(self._source)
@@ -259,7 +262,7 @@ class JoinedPlace(Place):
         except Interrupted:
             return
         except (NotRegistered, Stale):
-            self._membership.invalidate()  # the next report finds out, and registers
+            self._membership.invalidate()  # so the next report registers the reader again
             return
         except Unreachable as error:
             self._not_before = now_s() + ASK_AGAIN_S
@@ -302,7 +305,9 @@ class JoinedPlace(Place):
             self._membership.leave()
 
     def _say_farewell(self, state: ReaderState) -> None:
-        """Give all splits back. Retry while the coordinator is unreachable and the lease runs."""
+        """Give all splits back. If the coordinator is unreachable, retry for `_END_S` or until the
+        lease ends.
+        """
         if (registration := self._registration) is None or self._failed is not None:
             return
         subtask, epoch = registration

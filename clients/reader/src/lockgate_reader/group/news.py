@@ -19,7 +19,9 @@ log = logging.getLogger("lockgate")
 
 
 class SplitNews:
-    """Calls `tell` with the revision of each event about a reader's splits; infinity for none."""
+    """Calls `tell` for each event about a reader's splits, with the event's revision, or infinity
+    if the event has none.
+    """
 
     def __init__(self, client: CoordinatorClient, source: str, tell: Callable[[float], None]) -> None:
         self._client, self._source, self._tell = client, source, tell
@@ -53,7 +55,7 @@ class SplitNews:
                             self._tell(revision)
                 failures = 0 if news else failures + 1
             except (NotRegistered, Stale):
-                return  # the next exchange registers, and follows again
+                return  # the reader registers again, and its next exchange calls `follow`
             except Unstreamed as error:
                 log.info("%s, so new assignments arrive with the next report instead", error)
                 await self._pace.sleep(STREAM_AGAIN_S)

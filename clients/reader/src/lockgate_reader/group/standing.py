@@ -11,7 +11,7 @@ when the reader gets a split that is further behind. The group then waits for th
 should.
 
 **The proposed target** (`reach`) is the event time up to which the reader has fetched the records
-of all its splits. None is proposed before each split has had a record.
+of all its splits. No target is proposed until each split has had a record.
 
 **A reader without splits** is idle, and no other reader waits for it. As long as the coordinator
 delays the assignment of splits, the reader keeps its last status, which at first has no watermark.
@@ -24,8 +24,8 @@ from lockgate.wire.events import SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_reader.place import ReaderSplit, ReaderState
 
-UNKNOWN = SourceStatus(MIN, None)  # of a reader that has had no record yet
-NOBODY_HELD = SourceStatus(MIN, None, idle=True)  # of one without splits, or at the end of all
+UNKNOWN = SourceStatus(MIN, None)  # before the reader's first record
+NOBODY_HELD = SourceStatus(MIN, None, idle=True)  # without splits, or at the end of all data
 
 
 def standing(
@@ -39,9 +39,9 @@ def standing(
 ) -> SourceStatus:
     """Return the status to report for the reader's `state`. `before` is the last reported status.
 
-    `disorder` is the out-of-orderness in ms. `returning` has the splits that the coordinator has
-    not taken back yet. `settled` is False while it delays the assignment of splits. `joint` is set
-    if the group uses proposed targets.
+    `disorder` is the out-of-orderness in ms. `returning` has the splits that the reader has given
+    back, and that the coordinator has not taken back yet. `settled` is False while the coordinator
+    delays the assignment of splits. `joint` is set if the group uses proposed targets.
     """
     if state.ended or not (state.held or returning):
         return NOBODY_HELD if settled or state.ended else before

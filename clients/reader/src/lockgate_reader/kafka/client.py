@@ -1,4 +1,5 @@
-"""A wrapper around Kafka's client, confluent-kafka, that translates its errors. One thread uses it.
+"""A wrapper around Kafka's client, confluent-kafka, that translates its errors. Use it in one
+thread.
 
 By default, the reader's `Place` decides which partitions are read, and they are assigned to the
 client explicitly. Kafka's consumer group then only stores committed positions. After `subscribe`,
@@ -26,8 +27,8 @@ Rebalance = Callable[[list[Key]], None]
 _COMMIT_S = 10.0  # for the coordinator of Kafka's group
 _COMMIT_AGAIN = (KafkaError._WAIT_COORD, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION)
 _OFFSET_INVALID = -1001
-# A position that Kafka does not have is an error, because librdkafka would otherwise silently go on
-# elsewhere. `reading.lost_positions` applies the user's auto.offset.reset.
+# A position that Kafka does not have is an error, because librdkafka would otherwise silently
+# continue at another offset. `reading.lost_positions` applies the user's auto.offset.reset.
 _OURS: Mapping[str, Any] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -68,7 +69,7 @@ class KafkaClient:
         self._group = kafka.get("group.id")
         self.committed_last: dict[Key, int] = {}
         self._collections = Collections()
-        # Nothing is committed under this name of a group.
+        # librdkafka requires a group.id. Nothing is committed under this default.
         settings = {**AHEAD, **QUIET, **_IN_A_GROUP, "group.id": "lockgate-reader", **kafka, **_OURS}
         self._tell = settings.pop("error_cb", None)
         settings |= {"error_cb": self._on_error, "on_commit": self._on_commit}
@@ -91,8 +92,8 @@ class KafkaClient:
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return the offsets at which auto.offset.reset starts these partitions, none of which has
-        a committed offset. Raises `NoStartingOffset` if auto.offset.reset is not set.
+        """Return the offsets at which these partitions, which have no committed offset, start
+        according to auto.offset.reset. Raises `NoStartingOffset` if auto.offset.reset is not set.
         """
         if not keys:
             return {}
@@ -124,16 +125,16 @@ class KafkaClient:
         """Stop reading these partitions."""
         found = list(keys)
         for key in found:
-            self.committed_last.pop(key, None)  # others commit it from now on
+            self.committed_last.pop(key, None)  # another reader commits it from now on
         self._do("incremental_unassign", [TopicPartition(*key) for key in found])
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
-        """Fetch these partitions again, each from the given offset. Paused ones are resumed."""
+        """Fetch these partitions again, each from the given offset, and resume paused ones."""
         if not self.subscribed:
             self.unassign(starts)
             self.assign(starts)
             return
-        for key, offset in starts.items():  # the partition stays this member's
+        for key, offset in starts.items():  # without unassigning it, which Kafka's group decides
             try:
                 self._consumer.seek(TopicPartition(*key, offset))
             except KafkaException as error:
@@ -141,11 +142,11 @@ class KafkaClient:
         self.resume(starts)
 
     def pause(self, keys: Iterable[Key]) -> None:
-        """Stop fetching these partitions for now."""
+        """Stop fetching these partitions until `resume` is called."""
         self._do("pause", [TopicPartition(*key) for key in keys])
 
     def resume(self, keys: Iterable[Key]) -> None:
-        """Continue to fetch these partitions after the last record that `fetch` returned."""
+        """Resume fetching these partitions after the last record that `fetch` returned."""
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
@@ -168,8 +169,8 @@ class KafkaClient:
 
     def is_end(self, message: Message) -> bool:
         """Return whether `message` is an error and not a record: the partition ends at `offset()`,
-        Kafka lacks that offset (`is_lost`), or the error is temporary and is logged. Otherwise,
-        raises `KafkaFailed`.
+        Kafka does not have that offset (`is_lost`), or the error is temporary and is logged.
+        Raises `KafkaFailed` for any other error.
         """
         error = message.error()
         if error is None:
@@ -184,7 +185,7 @@ class KafkaClient:
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Return whether `message` is the error that `offset()` is outside the partition's log."""
+        """Return whether `message` reports that its `offset()` is outside the partition's log."""
         error = message.error()
         return error is not None and error.code() in _LOST
 

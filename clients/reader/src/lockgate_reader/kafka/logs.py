@@ -13,9 +13,10 @@ from lockgate_reader.place import Key
 
 CALL_S = 30.0
 AGAIN_S = 0.1
-# librdkafka prints each refused connection. Those come by `error_cb` too, and are logged once.
+# Keeps librdkafka from printing each refused connection. `error_cb` gets these errors too, and they
+# are logged once.
 QUIET = {"log_level": 2}
-# While a partition gets another leader, and while that one does not know its end yet.
+# Temporary errors: a partition is getting another leader, or the leader does not have its end yet.
 _LATER = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -33,10 +34,11 @@ class Unanswered(KafkaFailed):
 
 
 class KafkaLogs:
-    """An admin client with the user's connection settings. Its methods raise `KafkaFailed`.
+    """Looks up partitions and offsets in Kafka, with the user's connection settings. Its methods
+    raise `KafkaFailed`.
 
-    `list_topics` is the consumer's method, which opens its connections before the first fetch. That
-    saves a second.
+    Topics are listed through the consumer's own `list_topics`, because this opens the consumer's
+    connections early and makes the first fetch about a second faster.
     """
 
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
@@ -67,7 +69,7 @@ class KafkaLogs:
         return found
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
-        """Return the first offset of each partition or, with `latest`, the one after the last."""
+        """Return each partition's first offset; with `latest`, the offset after its last record."""
         return self._answered(keys, _SPEC.latest() if latest else _SPEC.earliest())
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
@@ -84,7 +86,7 @@ class KafkaLogs:
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_ends(self, keys: Sequence[Key]) -> dict[Key, Any]:
-        """Return a future for each partition, whose result has the `offset` after the last one."""
+        """Return a future for each partition. Its result has the `offset` after the last record."""
         return self._ask(keys, _SPEC.latest())
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
@@ -123,12 +125,14 @@ class KafkaLogs:
 
 
 def failed(where: str, what: str, error: BaseException | KafkaError) -> KafkaFailed:
-    """Return a `KafkaFailed` for the failure `what`, with the address `where` and its cause."""
+    """Return a `KafkaFailed` that says what Kafka at address `where` did (`what`, such as "did not
+    list topic 't'") and why (`error`).
+    """
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
 
 
 def some(names: Iterable[str]) -> str:
-    """Return the first five `names` for a message, which says whether there are more."""
+    """Return the first five `names`, separated by commas, with "and more" if there are others."""
     every = list(names)
     return ", ".join(every[:_NAMED]) + (" and more" if len(every) > _NAMED else "")
 

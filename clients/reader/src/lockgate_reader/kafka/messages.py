@@ -17,13 +17,15 @@ _second = itemgetter(1)
 
 
 class Collections:
-    """Saves collections of Python's garbage collector that look through records that wait.
+    """Prevents most runs of Python's garbage collector that look through records which wait to be
+    returned.
 
     Python's collector runs when there are some 700 new objects, such as records. Every eleventh
     time it also looks through older objects, and in the end through all objects of the program.
     That takes a quarter of the time while many records wait (docs/internals/benchmarks.md). So if
     the next messages would start the collector, only the new objects are looked through, before
-    these messages arrive. Every `LEFT_TO_PYTHON`-th time is left to Python.
+    these messages arrive. Every `LEFT_TO_PYTHON`-th time, Python's own
+    collection is not prevented.
     """
 
     LEFT_TO_PYTHON = 50
@@ -34,7 +36,7 @@ class Collections:
         self._saved = 0
 
     def before(self, messages: int) -> None:
-        """Look through the new objects if that number of `messages` would start the collector."""
+        """Collect new objects now if that number of new `messages` would start the collector."""
         if gc.get_count()[0] + messages > gc.get_threshold()[0] > 0 and self._can and gc.isenabled():
             self._saved = (self._saved + 1) % self.LEFT_TO_PYTHON
             if self._saved:
@@ -58,7 +60,7 @@ def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, i
 
 
 def timestamps(messages: Sequence[Message]) -> list[int]:
-    """Return Kafka's timestamp (ms) of each message; -1 for an error or without a timestamp."""
+    """Return Kafka's timestamp (ms) of each message; -1 for an error, or if there is none."""
     return list(map(_second, map(Message.timestamp, messages)))
 
 

@@ -1,1 +1,1 @@
-"""The loop of one reader, which returns the records that it fetches up to the read limit."""
+"""The loop of one reader, which fetches records and returns those up to the read limit."""

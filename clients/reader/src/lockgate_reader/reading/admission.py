@@ -26,13 +26,13 @@ from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
 MOST_KEPT = 100_000  # how many fetched records of all partitions may wait before partitions are paused
-LEAST_KEPT = 500  # the smallest share of that for a partition
+LEAST_KEPT = 500  # the smallest share of these records for one partition
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The read limit (ms), the partitions that Kafka's client should pause and resume, and how many
-    records of each partition may be kept before that.
+    """The read limit (ms), and the partitions that Kafka's client should pause and resume. A
+    partition is paused if it has more than `most` fetched records that were not returned yet.
     """
 
     limit: int = MIN
@@ -42,7 +42,9 @@ class Admission:
 
     @classmethod
     def decide(cls, splits: Mapping[Key, OpenSplit], ceiling: int, max_drift_ms: int) -> "Admission":
-        """Return the admission under the group's read limit, `ceiling` (ms)."""
+        """Return the reader's limit and the partitions to pause and resume, given the group's read
+        limit `ceiling` (ms) and `max_drift_ms`.
+        """
         counting = [split for split in splits.values() if not split.watermark.idle]
         own = add(min((split.watermark.value for split in counting), default=MAX), max_drift_ms)
         times = [time for split in counting if (time := split.next_time) is not None]

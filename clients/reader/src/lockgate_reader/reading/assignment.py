@@ -57,7 +57,7 @@ class Assignment:
         return self._no_more_splits and not self.splits
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Pass `state` and the splits to the `Place`, and carry out and return its orders."""
+        """Pass `state` with the splits to the `Place`, carry out its orders, and return them."""
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()
         self.events_in += orders.source_events
@@ -96,7 +96,9 @@ class Assignment:
         self._open([AssignedSplit(split, next(self._numbers)) for split in splits])
 
     def kafka_revoked(self, keys: Sequence[Key], *, lost: bool) -> None:
-        """Close partitions that Kafka's group has revoked, or that another member has (`lost`)."""
+        """Close partitions that Kafka's group has revoked; with `lost`, another member may already
+        be reading them.
+        """
         splits = [self.splits[key] for key in keys if key in self.splits]
         if lost:
             self._drop(splits)
@@ -126,7 +128,7 @@ class Assignment:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give splits back at `positions`, since the lease ended before later records went out."""
+        """Give splits back at `positions`; the lease ended before later records were returned."""
         for key, position in positions.items():
             self.go_back(key, position)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
@@ -190,8 +192,8 @@ class Assignment:
         self._client.unassign([split.key for split in splits])
 
     def _discover(self, number: int) -> None:
-        """List the splits of the topics, as the request `number` asks. If Kafka does not answer,
-        use the last list again, or raise `Unanswered` if there is none.
+        """List the splits of the topics for the request `number`. If Kafka does not answer, use
+        the last list again, or raise `Unanswered` if there is none.
         """
         try:
             self._discovered = self._listed()
@@ -199,7 +201,7 @@ class Assignment:
             if self._discovered is None:
                 raise
             log.warning("%s; looking for new partitions again later", error)
-            self._discovered = tuple(map(replace, self._discovered))  # another list, as an answer to this request
+            self._discovered = tuple(map(replace, self._discovered))  # a new tuple counts as a new list
         self._discovery = number
 
     def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
@@ -216,8 +218,8 @@ class Assignment:
         return tuple(KafkaPartitionSplit(*key, starts.get(key, COMMITTED_OFFSET), stop) for key in keys)
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
-        """Return the starting offset of each split. Kafka's client has the same constant for the
-        beginning of a partition; the end is resolved to an offset now.
+        """Return the starting offset of each split. `LATEST_OFFSET` and `COMMITTED_OFFSET` are
+        replaced by actual offsets; for `EARLIEST_OFFSET`, Kafka's client has the same constant.
         """
         starts = {_key(each.split): each.split.starting_offset for each in assigned}
         if self._options.on_assigned is not None:

@@ -33,7 +33,7 @@ OFTEN_MS = 5_000
 
 class Ends:
     """Asks Kafka for the ends of partitions, and raises the watermarks of those that are read to
-    their ends. A live producer may be `late_ms` late (None: any time).
+    their ends. A live producer may be at most `late_ms` late; None if there is no limit.
     """
 
     def __init__(self, logs: KafkaLogs, late_ms: int | None) -> None:
@@ -68,11 +68,12 @@ class Quiet:
 
     def __init__(self, client: KafkaClient) -> None:
         self._client = client
-        self._since: dict[Key, tuple[int, int]] = {}  # when it began, and the position
+        self._since: dict[Key, tuple[int, int]] = {}  # when the split became quiet (ms), and its position
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
-        """Fetch again the splits that were quiet for `QUIET_MS`, log a warning, and return them. If
-        the last empty fetch, at `empty_ms`, is more than `OFTEN_MS` ago, the time starts over.
+        """Restart fetching of the splits that have been quiet for `QUIET_MS`, log a warning, and
+        return these splits. All quiet times restart if the last fetch without records, at
+        `empty_ms`, was more than `OFTEN_MS` ago.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

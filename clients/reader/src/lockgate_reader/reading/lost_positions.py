@@ -34,8 +34,8 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 class LostPositions:
     """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. The ids of
-    `topics` show whether one was created again. Kafka is asked for them every `EVERY_MS`, or more
-    often with a shorter `discovery_ms`.
+    `topics` show whether a topic was created again. Kafka is asked for these ids every `EVERY_MS`,
+    or more often with a shorter `discovery_ms`.
     """
 
     def __init__(self, client: KafkaClient, topics: Sequence[str], discovery_ms: int) -> None:
@@ -50,8 +50,8 @@ class LostPositions:
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Ask Kafka for the ids if due, without waiting. Once all answers have arrived, move the
-        splits of topics that were created again to the new logs.
+        """Ask Kafka for the topic ids if due, without waiting. Once all answers have arrived, move
+        the splits of topics that were created again to the new logs.
         """
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
@@ -63,7 +63,7 @@ class LostPositions:
                 self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def changed(self, asked: Mapping[str, Any]) -> list[str]:
-        """Return the topics whose ids have changed, by Kafka's answers in `asked`."""
+        """Wait for the futures in `asked`, and return the topics whose ids have changed."""
         found = {topic: id_of(future) for topic, future in asked.items()}
         known = {topic: name for topic, name in found.items() if name is not None}  # others are asked again later
         anew = [topic for topic, name in known.items() if self._ids.get(topic, name) != name]
@@ -71,8 +71,9 @@ class LostPositions:
         return anew
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost` to offsets that Kafka has, and empty the list, which has each
-        split with the offset that Kafka lacks. `splits` are all splits of the reader.
+        """Move the splits in `lost` to offsets that Kafka has, and empty the list. In `lost`, each
+        split is paired with the offset that Kafka no longer has. `splits` are all splits of the
+        reader.
         """
         while lost:
             split, offset = lost.pop()
@@ -88,7 +89,9 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue after deleted records, as auto.offset.reset says."""
+        """Continue after deleted records, at `first` or `end` as auto.offset.reset specifies.
+        Raises `NoStartingOffset` if auto.offset.reset is not set.
+        """
         said = _lost([(split.name, offset, first, end)], _DELETED)
         if self._client.reset is None:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
@@ -101,8 +104,12 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log or, if they had begun and auto.offset.reset
-        is "latest", to its end. `sure` says that the topic is known to have been created again.
+        """Move splits to the beginning of their new log.
+
+        auto.offset.reset applies to the splits that have begun (`has_begun`). With "latest", they
+        are moved to the end of the new log. If it is not set, this raises `NoStartingOffset`.
+        `sure` says that the topic is known to have been created again. The splits are then moved
+        before the error is raised, so that a restart reads the new topic.
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
         begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]
@@ -122,7 +129,9 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
-    """Return a message; `splits` has names, positions, and the first offsets and ends of logs."""
+    """Return a message that Kafka no longer has these positions, for the reason `why`. `splits` has
+    the name and position of each split, and the first offset and the end of its log.
+    """
     was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
     now = some(f"{first} up to {end}" for _, _, first, end in splits)
     return f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"

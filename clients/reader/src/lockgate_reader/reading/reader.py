@@ -52,7 +52,8 @@ class RunningReader:
     others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
-    After an error of a fetch or of a check for lost positions, `failure`, no record is returned.
+    If a fetch or a check for lost positions fails, the error is stored in `failure` and no more
+    records are returned.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
@@ -71,13 +72,13 @@ class RunningReader:
         self.failure: BaseException | None = None
         self._ready: deque[OpenSplit] = deque()
         self._going: tuple[OpenSplit, Piece] | None = None
-        self._returned = 0  # in pieces that have ended
+        self._returned = 0  # records returned in pieces that have ended
         self._moved = False  # whether a record was returned or a split began or ended, since the last decision
-        self._blocked = False  # whether a split has been read up to the limit since then
+        self._blocked = False  # whether a split was read up to the limit since the last decision
         self._left = False
         self._committed_at = monotonic_ms()
         self._most_kept = self._next_turn = self._began = 0
-        self._empty_at = 0  # when a fetch came back empty last
+        self._empty_at = 0  # when a fetch last returned no records
 
     # -- life --
 
@@ -177,7 +178,9 @@ class RunningReader:
         return piece
 
     def wait(self) -> None:
-        """Fetch records. If none may be returned, decide anew, and then wait for up to `WAIT_S`."""
+        """Fetch records. If none arrive, update the read limit and, if still no record may be
+        returned, wait for records for up to `WAIT_S`.
+        """
         if self.ended or self._fetch(LAPSED_WAIT_S if self.lapsed else 0) or self.ended or self.lapsed:
             return
         if self._moved and any(split.waits for split in self.assignment.splits.values()):
@@ -187,8 +190,9 @@ class RunningReader:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return an iterator over the messages of the piece that `next_piece` has returned, which
-        count as returned once they are taken. Without this call, all of them do.
+        """Return an iterator over the messages of the piece that `next_piece` has returned. A
+        message counts as returned once it is taken from the iterator. If this is not called, all
+        messages of the piece count as returned.
         """
         assert self._going is not None, "next_piece() comes first"
         piece = self._going[1]
@@ -198,7 +202,9 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the current piece. All returned records, or all but one, count as processed."""
+        """End the current piece. Count its returned records as processed; with `but_one`, all
+        except the last one.
+        """
         if self._going is None:
             return
         (split, piece), self._going = self._going, None
@@ -215,7 +221,10 @@ class RunningReader:
                 self.assignment.finish(split)
 
     def _row_fields(self, split: OpenSplit, piece: Piece, count: int) -> dict[str, Any]:
-        """Return what `lockgate verify` needs of the first `count` records of `piece`."""
+        """Return the fields that `lockgate verify` checks for the first `count` records of `piece`:
+        the source, whether it restores positions itself, the group's read limit, the split, the
+        assignment number, the first offset, the offset after the last, and the latest event time.
+        """
         return {
             "source": self.options.source,
             "restores": self.options.on_assigned is not None,
@@ -236,7 +245,7 @@ class RunningReader:
         return self._returned + (0 if going is None else going[1].returned)
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits, also finished ones, with their positions, serialized as in Flink."""
+        """Return all splits, including finished ones, with positions, serialized as in Flink."""
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
 
@@ -246,7 +255,9 @@ class RunningReader:
         self._committed_at = monotonic_ms()
 
     def turn(self) -> None:
-        """Get new orders from the `Place`, decide anew, and do all other work that is due."""
+        """Get new orders from the `Place`, update the read limit, and do all other work that is
+        due, such as commits.
+        """
         self.attention = False
         now = monotonic_ms()
         self._next_turn = now + TURN_MS
@@ -262,7 +273,7 @@ class RunningReader:
             self._next_turn = now
         self._decide()
         every_ms = self.options.commit_interval_ms
-        # What is given back is committed at once, before another reader gets it.
+        # The positions of splits given back are committed at once, before another reader gets them.
         if every_ms is not None and (self.assignment.has_more_to_say or now - self._committed_at >= every_ms):
             self.commit(wait=False)
 
@@ -271,7 +282,7 @@ class RunningReader:
         splits, late_ms = self.assignment.splits.values(), self._late_ms
         silent = late_ms is not None and all(split.silent_ms(now) > late_ms for split in splits)
         idle = bool(splits) and (silent or all(split.watermark.idle for split in splits))
-        # Up to here each split was fetched; one that is read to its end does not count.
+        # The event time up to which each split is fetched. Splits read to their end are left out.
         fetched = [
             max((records.highest for records in split.fetched), default=self._watermark)
             for split in splits
@@ -281,7 +292,7 @@ class RunningReader:
         self.orders = self.assignment.exchange(ReaderState(watermark=self._watermark, reach=reach, idle=idle))
 
     def _decide(self) -> None:
-        """Update the read limit, the paused partitions, and the splits that are ready to read."""
+        """Update the read limit, the paused partitions, and the splits that may return records."""
         self._moved = self._blocked = False
         splits = self.assignment.splits
         decision = Admission.decide(splits, self.orders.ceiling, self._max_drift_ms)
@@ -307,7 +318,7 @@ class RunningReader:
         return bool(self._or_end(self._take, most, timeout_s))
 
     def _or_end(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what `call` returns. Store an error in `failure`, and raise it."""
+        """Return the result of `call`. If it fails, store the error in `failure`, and raise it."""
         try:
             return call(*arguments)
         except BaseException as error:

@@ -1,18 +1,18 @@
 """Fetched records of one partition, and the pieces in which they are passed to the program.
 
-The records of a partition are returned in the order of their offsets, so the first one above the
-read limit holds back all that follow. If the highest event time of the fetched records is not above
-the limit, all of them may be returned without further comparisons.
+The records of a partition are returned in the order of their offsets, so the first one whose event
+time is above the read limit holds back all that follow. If the highest event time of the fetched
+records is not above the limit, all of them may be returned without further comparisons.
 
 An event time that is not credible is ignored: one below 0, such as Kafka's -1, or one that is more
 than `FUTURE_BOUND_MS` ahead of the wall clock. It is stored as `NO_TIMESTAMP`, which is below every
 limit and raises no watermark.
 
-**Pieces.** The program takes the records of a piece from an iterator that consists of C functions,
-so no Python code runs for each record. Each record takes one element of a `repeat`, whose remaining
-length shows how many records were returned. The iterator has its own list of records. Any thread
-may empty this list, and the iterator then ends. While a lease runs, the clock is checked before
-each record.
+**Pieces.** The records of a piece are passed to the user's code by an iterator that consists of C
+functions, so no Python code runs for each record. Each record consumes one element of an
+`itertools.repeat`, so its remaining length gives the number of records returned. The iterator has
+its own list of records. Any thread may empty this list, and the iterator then ends. While a lease
+runs, the clock is checked before each record.
 """
 
 from bisect import bisect_right
@@ -53,8 +53,8 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the end index of the records that may be returned now: at most `most`, and none
-        from the first record above `limit` (ms) on.
+        """Return the end index of the records that may be returned now. These are at most `most`
+        records, and end before the first record above `limit` (ms).
         """
         end = min(len(self.messages), self.at + most)
         if self.highest <= limit:
@@ -71,7 +71,9 @@ class FetchedRecords:
 
 
 class Piece:
-    """Records that are returned together: `fetched.messages[at:end]`, for the present `at`."""
+    """Records that are returned together: `fetched.messages[at:end]`, where `at` is the value of
+    `fetched.at` when the piece is created.
+    """
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
 
@@ -121,7 +123,9 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """Computes `most`, the size of the next piece: what the program processes in `PIECE_MS`."""
+    """Computes `most`, the size of the next piece: as many records as the program processes in
+    `PIECE_MS`.
+    """
 
     def __init__(self) -> None:
         self.most = 1

@@ -24,7 +24,8 @@ class OpenSplit:
 
     `end` is the end of the partition when Kafka's client last reached it, or None. The split is
     `queued` while its next record may be returned, and `waits` while that record is above the read
-    limit. `furthest` is the highest position in a former topic of the same name, or 0.
+    limit. If its topic was created again, `furthest` is the highest position in the former topic;
+    otherwise, it is 0.
     """
 
     def __init__(self, assigned: AssignedSplit, start: int, stop: int | None, strategy: WatermarkStrategy) -> None:
@@ -37,7 +38,9 @@ class OpenSplit:
         self.queued = self.waits = False
         self.going: Piece | None = None
         self.end: int | None = None
-        self._silent: tuple[int, int, int] | None = None  # since when, and when Kafka confirmed it last
+        # Monotonic time (ms) of the first and the last query that confirmed the end, and wall-clock
+        # time (ms) of the last one.
+        self._silent: tuple[int, int, int] | None = None
 
     @property
     def position(self) -> int:
@@ -53,7 +56,8 @@ class OpenSplit:
 
     def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
         """Return the start and end index of those messages from `start` to `end` that are from the
-        position up to the stopping offset. Set `past_stop` if others come after them.
+        position up to the stopping offset. Set `past_stop` if there are messages at or after the
+        stopping offset.
         """
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
@@ -69,7 +73,9 @@ class OpenSplit:
         self._silent = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
-        """Return the next piece of at most `most` records up to `limit` (ms); None if empty."""
+        """Return the next piece, of at most `most` records; None if no fetched record may be
+        returned under the read limit `limit` (ms).
+        """
         if not self.fetched or not self.open:
             return None
         records = self.fetched[0]
@@ -80,7 +86,7 @@ class OpenSplit:
         return None
 
     def account(self, count: int) -> None:
-        """End the current piece, and move the position past the `count` records returned."""
+        """End the current piece, and move the position past the first `count` of its records."""
         piece, self.going = self.going, None
         if piece is None or not count:
             return
@@ -108,7 +114,9 @@ class OpenSplit:
             self.stop = end
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Take the log's `end` by Kafka, `asked` at a monotonic and a wall-clock time (ms)."""
+        """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the
+        wall-clock time (ms) of the query.
+        """
         if self.fetched or end > max(self._position, self.end or 0):
             self._silent = None
         else:
@@ -122,7 +130,9 @@ class OpenSplit:
         return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None
 
     def silent_ms(self, now_ms: int) -> int:
-        """Return for how long (ms) `silent_until` has had a value; 0 if it has none."""
+        """Return for how long (ms) Kafka has confirmed that no record of the split is left to
+        fetch; 0 if `silent_until` returns None.
+        """
         return self._silent[1] - self._silent[0] if self._silent and self.silent_until(now_ms) is not None else 0
 
     @property

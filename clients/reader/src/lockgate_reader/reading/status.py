@@ -10,7 +10,9 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer. It waits for alignment if splits are paused and no other can be read."""
+    """State of a consumer. It waits for alignment if splits are paused and no other split can be
+    read.
+    """
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -70,7 +72,7 @@ def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
 
 
 def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
-    """Return what the paused splits wait for; "" if there are none, or another one can be read."""
+    """Return what the paused splits wait for; "" if no split is paused or another can be read."""
     now, opened = monotonic_ms(), list(reader.assignment.splits.values())
     at_end = {split.name for split in opened if split.silent_until(now) is not None}
     going = any(not (each.paused or each.idle or each.split.split_id in at_end) for each in splits)

@@ -8,10 +8,11 @@ So the generator also gets the first record above the read limit while that reco
 watermark is then capped below this record.
 
 **Silent partitions.** A lack of records alone does not raise the watermark. A partition is silent
-only while Kafka confirms that it was read to its end (`ends`). Its next record will be at most
-`idle_timeout` old, so its watermark follows the wall clock at that distance. Therefore, a
-strategy's idle timeout never makes records late. Without one, the other partitions wait for a
-silent partition, as in Flink, unless it has had records, but none with an event time.
+only while Kafka confirms that it was read to its end (`ends`). By the definition of `idle_timeout`,
+the partition's next record will be at most that old, so the partition's watermark follows the wall
+clock at that distance. Therefore, a strategy's idle timeout never makes records late. Without an
+idle timeout, the other partitions wait for a silent partition, as in Flink, unless it has had
+records, but none with an event time.
 """
 
 from dataclasses import replace
@@ -37,7 +38,7 @@ class SplitWatermark:
         self.value, self.idle = MIN, False
         self._cap = MAX
         self._next: Any = None
-        self._stamped: bool | None = None  # None: no record yet
+        self._stamped: bool | None = None  # whether a record had an event time; None: no record yet
 
     def returned(self, records: FetchedRecords, start: int, end: int) -> None:
         """Pass the returned `records` from the index `start` to `end` to the generator."""
@@ -56,8 +57,8 @@ class SplitWatermark:
         self.emit()
 
     def waits(self, message: Any, at: int) -> None:
-        """Pass a record above the read limit to the generator once, and cap the watermark below
-        its event time `at` (ms).
+        """Pass the next record, which is above the read limit, to the generator, and cap the
+        watermark below its event time `at` (ms). Further calls for this record have no effect.
         """
         if message is not self._next:
             self._stamped, self.idle = True, False
@@ -85,9 +86,9 @@ class SplitWatermark:
             self.value, self.idle = timestamp, False
 
     def mark_idle(self) -> None:
-        """Let other splits no longer wait for this one."""
+        """Mark the split as idle, so that other splits do not wait for it."""
         self.idle = True
 
     def mark_active(self) -> None:
-        """Let other splits wait for this one again."""
+        """Mark the split as active, so that other splits wait for it again."""
         self.idle = False
