@@ -1,5 +1,5 @@
 """Questions to the server's extension. A question is a hint on a DataFrame, and the answer replaces
-the DataFrame. The extension is `AnswerHints.java`; a server without it ignores the hint.
+the DataFrame. The extension is `AnswerHints.java`; servers without the extension ignore the hint.
 """
 
 import json

@@ -45,7 +45,7 @@ class Diagnosis:
         versions: Versions of Spark, PySpark, Scala and Java.
         tried: Whether this version of lockgate was tested with this Spark.
         members: All members of Spark that were looked for.
-        note: A warning about the session, such as a jar that has no effect; empty without one.
+        note: A warning about the session, such as a jar that has no effect; may be empty.
 
     """
 

@@ -251,7 +251,7 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Return Spark's id of the running query that has made `batch`; None without such a query."""
+    """Return Spark's id of the query that has made `batch`; None if no running query has."""
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:

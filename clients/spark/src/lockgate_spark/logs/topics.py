@@ -51,7 +51,7 @@ class TopicConfigs:
         return self._known
 
     def of(self, topic: str) -> TopicConfig:
-        """Return the last known configuration of a topic; one without limits if none is known."""
+        """Return the last known configuration of a topic; if unknown, one without limits."""
         return self._known.get(topic, TopicConfig())
 
     def _ask(self, topics: set[str], requests: KafkaRequests, now: int) -> None:

@@ -119,7 +119,7 @@ class QueryBounds:
 
     @cached_property
     def delay(self) -> int | None:
-        """The delay (ms) of the query's watermark; None without one."""
+        """The delay (ms) of the query's watermark; None if the query has no watermark."""
         return delay_of(self._run)
 
     def spark_watermark(self, read_upto: int) -> int:

@@ -1,8 +1,8 @@
 """Records that came too late: their producer was further behind the clock than the plans had
 allowed for, and Spark's watermark had passed them.
 
-The first such record of a split shows the lag, and from then on the other splits wait. The records
-behind it are late all the same, until the producer has caught up with Spark's watermark. Each late
+The first of these records in a split shows the lag, and from then on the other splits wait. The
+records behind it are still late, until the producer has caught up with Spark's watermark. Each late
 record is counted once.
 
 Spark's watermark outlives a run, so a restarted run can find late records, too. They show no lag if

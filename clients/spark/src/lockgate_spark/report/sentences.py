@@ -77,7 +77,7 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Return a sentence on the partitions and times of the lost rows; empty without any."""
+    """Return a sentence on the partitions and times of the lost rows; empty if no row was lost."""
     worst = sorted((s for s in found.partitions if s.lost), key=lambda s: (-s.lost, s.source, s.partition))
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
@@ -112,7 +112,7 @@ def plans(found: Findings) -> str:
 
 
 def table(found: Findings) -> str:
-    """Return a sentence that says how to read the table of late rows; empty without one."""
+    """Return a sentence that says how to read the table of late rows; empty without a table."""
     if found.late_rows_path is None:
         return ""
     return f'The lost rows are in a table: lockgate_spark.late_rows("{found.late_rows_path}") reads it.'
