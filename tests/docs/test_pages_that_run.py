@@ -30,13 +30,14 @@ def name(page: Path) -> str:
 
 def to_run(page: Path) -> list[Block]:
     """A page's blocks that need Kafka or a coordinator. Other tests have the commands that set up
-    a machine, and the doctests.
+    a machine, the doctests, and what a comment says is tested elsewhere.
     """
     return [
         block
         for block in blocks(page)
         if block.language in RUN
         and not block.reason
+        and not block.noted("tested by")
         and not block.interactive
         and (block.language == "python" or block.commands()[0].startswith("curl"))
     ]

@@ -3,6 +3,7 @@ what the query reads.
 """
 
 import logging
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +13,7 @@ from lockgate_spark import BatchSlice
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, TwoTexts
-from support.sessions import T0, minutes, session
+from support.sessions import T0, TimeInMemory, minutes, session
 from support.trimmed import TrimmedSource
 from support.zones import zone
 
@@ -256,3 +257,21 @@ def test_a_complete_window_has_every_record_that_was_ever_written(
             ]
             all_ = [t for log in source.records.values() for t in log if made.start <= t < made.end]
             assert sorted(t for t in got if made.start <= t < made.end) == sorted(all_)
+
+
+def test_records_deleted_after_the_look_ahead_are_missing() -> None:
+    source, ahead = feed(budget=1_000, a_0=EVERY_5_S), list[Callable[[], None]]()
+    one = session(
+        source,
+        run=RunInMemory(kept=TwoTexts()),
+        time=TimeInMemory(),
+        begin=lambda look: ahead.append(look) or (lambda: None),  # type: ignore[func-returns-value]
+        slice="1 hour",
+    )
+    end = one.latest_offset(0, source.initial(), source.budget)
+    ahead.pop()()
+    source.trim("a-0", end["a-0"] + 100)
+    one.latest_offset(0, end, source.budget)
+    assert one.slice is not None
+    assert not one.slice.complete
+    assert one.slice.missing_from == ("a-0",)

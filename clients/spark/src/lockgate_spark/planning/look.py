@@ -93,9 +93,15 @@ class Looker:
             last = self.last = self._search(unread, now)
         in_group = self._membership is not None
         self.producers.watch(last.answers.limit, last.unread, int(self._clock() * 1000), in_group)
-        if self.slices is not None:
-            self.slices.look(draft(last), last.unread, last.bounds.disorder, int(last.asked_at * 1000))
+        self.look_at_slices(last)
         return last
+
+    def look_at_slices(self, look: Look) -> None:
+        """Update the splits with missing records before the plan that is made from `look`
+        (`Slices.look`). Do nothing without slices.
+        """
+        if self.slices is not None:
+            self.slices.look(draft(look), look.unread, look.bounds.disorder, int(look.asked_at * 1000))
 
     def sum_up(self) -> None:
         """Log the late records that were not logged yet, and write the producers' lags beside the

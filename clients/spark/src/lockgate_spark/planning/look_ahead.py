@@ -86,7 +86,10 @@ class LookAhead:
             return None
         look = made.result()
         budgets = {i: source.budget for i, source in look.unread.sources.items()}
-        return look if look.holds_unseen(budgets, self._clock()) else None
+        if not look.holds_unseen(budgets, self._clock()):
+            return None
+        self._looker.look_at_slices(look)  # records may have been deleted since the look
+        return look
 
     @property
     def under_way(self) -> bool:
