@@ -1,10 +1,12 @@
 """The answer to an exchange: what one reader has to do now.
 
-* `add_splits` lists splits of the reader that its exchange did not name with their present
-  assignment number. After the store has lost data, and until splits are assigned again, it lists
-  only those assigned since the loss. A lost commit may have assigned the others to another reader.
+* `add_splits` lists the reader's splits that were missing from its request, or that the request
+  gave with an outdated assignment number. After the store has lost data, and until splits are
+  assigned again, it lists only the splits assigned since the loss. A lost commit may have assigned
+  the others to another reader.
 * `no_more_splits` is set if the reader gets no more splits, even if another reader is lost. Flink
-  sets it as soon as all splits are assigned, because there a lost reader restarts all others.
+  sets it as soon as all splits are assigned, because in Flink the loss of one reader restarts all
+  of them.
 * `is_processing_backlog` is set if any reader is working through a backlog. This enumerator does
   not read the logs, so the readers report it.
 """
@@ -52,7 +54,9 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
 
 
 def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit, ...]:
-    """Return the splits that a reader holds, at their last positions, or () if it is unknown."""
+    """Return the splits that `reader` holds, at their last positions. The result is empty if the
+    enumerator does not know the reader.
+    """
     return _numbered(enumerator.readers[reader].held if reader in enumerator.readers else {})
 
 
@@ -68,7 +72,7 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return a reader's SourceEvents with numbers above `seen`, the last one that it received.
+    """Return the SourceEvents for `reader` with numbers above `seen`, the last that it received.
 
     Events from before the reader's first exchange are left out.
     """

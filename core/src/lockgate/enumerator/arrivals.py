@@ -5,10 +5,10 @@ has read from it. Without a rule, the group could run ahead of the split meanwhi
 records would be late once the readers' outputs are joined.
 
 When a reader gives up a split, the enumerator keeps the split's watermark from that reader's last
-report. The split is then *arriving* at its next reader, which counts in the group as if it had
-reported the split with that watermark (`Reader.arriving`). The split has arrived once the reader
-names it with its assignment number, and has reported it with a watermark or as idle. A report that
-is part of an exchange and names no splits counts for all splits that the reader holds.
+report. The split is then *arriving* at its next reader. That reader counts in the group as if it
+had reported the split with that watermark (`Reader.arriving`). The split has arrived once the
+reader names it with its assignment number, and has reported it with a watermark or as idle. A
+report that is part of an exchange and names no splits counts for all splits that the reader holds.
 
     A holds it        A gives it back            B holds it, and has read from it
     ──────────────────┬──────────────────────────┬─────────────────────────────
@@ -16,7 +16,7 @@ is part of an exchange and names no splits counts for all splits that the reader
 
 There is no gap: A reports the split until the exchange that gives it back is answered, and from
 then on the split counts for B. If a reader restarts with the same subtask number, the splits that
-its older epoch still holds count for it.
+its older epoch still holds count for the newer epoch.
 
 Some arriving splits block no reader: idle ones, those without a known watermark, and those that no
 reader can get because the list of splits no longer names them. If the next reader is lost, its
@@ -115,10 +115,11 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return each subtask's arriving split with the lowest watermark, or None if it has none.
+    """Return a map from each subtask to its arriving split with the lowest watermark, or to None if
+    the subtask has no arriving splits.
 
-    The map contains the subtask of `reader` and all whose arriving splits may differ between
-    `before` and `after`. `before` is None for a new enumerator.
+    The map contains the subtask of `reader`, and all subtasks whose arriving splits may differ
+    between `before` and `after`. `before` is None for a new enumerator.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

@@ -37,7 +37,9 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Record `found`, the list of all splits, from the subtask `by` or from an operator (None)."""
+    """Record `found`, the list of all splits, which the subtask `by` has sent. If `by` is None, an
+    operator has set the list.
+    """
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
@@ -114,7 +116,9 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the time (ms) of the last list, which is its number, or else `began_at`."""
+    """Return the time (ms) of the last list, which is also the number of that list. If no list has
+    come in this history, return `began_at`.
+    """
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

@@ -4,9 +4,10 @@ Nothing depends on whether an earlier exchange was lost, came twice or came late
 process that uses the store can answer. Five rules ensure that each split has one reader at most,
 and the right position:
 
-1. *Numbers.* Each assignment has a number (`model`). A snapshot counts only with the number of the
-   present assignment (`claims`). So a snapshot from a fenced reader changes nothing, and a made-up
-   number gains nothing.
+1. *Numbers.* Each assignment has a number (`model`). A *snapshot* lists the splits that a reader
+   holds, with their positions. A split in it counts only with the number of its present assignment
+   (`claims`). So a snapshot from a fenced reader changes nothing, and a made-up number gains
+   nothing.
 2. *Leases.* A reader keeps a split until the reader gives it back or leaves, or until the reader's
    lease is over (`leases`). A split that an exchange does not name stays assigned. The answer adds
    it again, because an earlier answer may have been lost.

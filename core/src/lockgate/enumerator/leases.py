@@ -1,10 +1,11 @@
 """The leases of splits: how long a silent reader keeps its splits.
 
-A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After that they
-are free, each at the position in the reader's last snapshot. The reader itself stops earlier: it
-counts from when it *sent* the exchange, by its own clock, and leaves a margin (r) for different
-rates of the two clocks. So the old owner has stopped before a new one starts, whatever times the
-two clocks show.
+In an *exchange* (`lockgate.enumerator.exchange`), a reader lists its splits, and is told what to do
+about them. The reader holds its splits for `lease_ms` from each exchange, by the store's clock.
+After that they are free, each at the position in the reader's last snapshot. The reader itself
+stops earlier: it counts from when it *sent* the exchange, by its own clock, and leaves a margin (r)
+for different rates of the two clocks. So the old owner has stopped before a new one starts,
+whatever times the two clocks show.
 
     sent ──────────────────────── lease_ms · (1 − r) ──► the reader stops
       received ──────────────────────────── lease_ms ──► the splits are free
@@ -13,11 +14,11 @@ This lease is separate from that of the reader's reports (`lockgate.group.leases
 reports are stored apart. If they shared one lease, a report could renew it after another process
 has just ended it.
 
-These leases are extended for the same reasons as those of reports: the process stood still
+These leases are extended for the same reasons as those of reports: the process stalled
 (`group.now`), the clock was set forward (`group.clock_jumps`) or back, or no reader had an exchange
-for a while. A silence of all readers extends a lease only once until the reader's next exchange,
-and never beyond one lease from now. A longer lease is always safe: the split waits, and no other
-reader has it.
+for a while. After such a silence of all readers, each lease is extended by the length of the
+silence, but only once until the reader's next exchange. After an extension, at most the full length
+of the lease is left. A longer lease is always safe: the split waits, and no other reader has it.
 """
 
 from collections.abc import Iterable

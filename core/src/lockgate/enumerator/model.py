@@ -58,17 +58,19 @@ class SplitOwner:
     """One epoch of a reader. The fields `capacity` to `requests` are from its last exchange.
 
     Attributes:
-        heard_at: The time (ms) of its last exchange, at which its lease began.
-        lease_ms: The length of its lease.
-        capacity: Its share of splits relative to other readers.
-        discovery_interval_ms: The time between its discoveries of splits, as in `SplitExchange`.
-        is_processing_backlog: Whether it is working through a backlog.
-        requests: Whether it asks for a split.
+        heard_at: The time (ms) of the reader's last exchange, at which its lease began.
+        lease_ms: The length of the lease.
+        capacity: The reader's share of splits relative to other readers.
+        discovery_interval_ms: The time between the reader's discoveries of splits, as in
+            `SplitExchange`.
+        is_processing_backlog: Whether the reader is working through a backlog.
+        requests: Whether the reader asks for a split.
         excused: Whether a silence of all readers has already extended this lease.
-        events_from: It gets the SourceEvents with numbers above this one.
-        revoked: The ids of the splits that it has to give back.
-        arriving: The watermarks (ms) of the splits on their way to it, by split id (`arrivals`).
-        held: The splits that it holds, by split id.
+        events_from: The reader gets only SourceEvents with numbers above this one.
+        revoked: The ids of the splits that the reader has to give back.
+        arriving: The watermarks (ms) of the splits that are on their way to the reader, by split id
+            (`arrivals`).
+        held: The splits that the reader holds, by split id.
     """
 
     heard_at: int
@@ -89,11 +91,11 @@ class MailedEvent:
     """A SourceEvent to readers.
 
     Attributes:
-        number: Later events have higher numbers.
+        number: The number of the event. Later events have higher numbers.
         text: The event as JSON.
         subtask: The reader that gets the event, or None for all readers.
-        id: The same for each request to send this event. If it is empty, repetitions are not
-            recognised.
+        id: The id of the event, which is the same in each request to send this event. If it is
+            empty, repeated requests are not recognised.
     """
 
     number: int
@@ -107,8 +109,8 @@ class ReceivedEvent:
     """A SourceEvent that a reader has sent.
 
     Attributes:
-        id: The same each time the reader sends this event again.
-        subtask: The reader.
+        id: The id of the event, which is the same each time the reader sends this event again.
+        subtask: The subtask of the reader.
         at: The time (ms) at which the event was received.
         text: The event as JSON.
     """
@@ -127,9 +129,11 @@ class Enumerator:
 
     Attributes:
         began_at: The start of the present history.
-        revision: It rises whenever splits are added, assigned, revoked, freed or finished.
+        revision: A number that rises whenever splits are added, assigned, revoked, freed or
+            finished.
         assigning_at: The time before which nothing is assigned.
-        survivors_until: Until then, a reader may still read splits that it got before `began_at`.
+        survivors_until: The time until which a reader may still read splits that it got before
+            `began_at`.
         last_number: The highest number of any assignment or SourceEvent so far.
         known_to: The highest assignment number known from a lost history.
         heard_at: The time of the last exchange of any reader, or None.

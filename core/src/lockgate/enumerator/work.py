@@ -23,7 +23,8 @@ def _nothing(subtask: int, id: str) -> None:
 
 
 class Work:
-    """The changes to the enumerator `before`, made at `now_ms`. `result` returns the changed one.
+    """The changes to the enumerator `before`, made at `now_ms`. `result` returns the changed
+    enumerator.
 
     `now` is an enumerator, not a time. It contains the changes except those to readers, splits,
     last number and revision.
@@ -237,7 +238,8 @@ class Work:
     def _forget(self, reader: ReaderId) -> None:
         """Remove a reader whose splits have been freed.
 
-        Other splits on their way to it now arrive at the newest remaining epoch of the subtask.
+        Other splits on their way to the removed reader now arrive at the newest remaining epoch of
+        the subtask.
         """
         held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
         self._holders = None

@@ -54,7 +54,9 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """Add and return an active part. Its watermark is MIN, so the combined one waits for it."""
+        """Add and return an active part. Its watermark is MIN, so the combined watermark waits for
+        this part.
+        """
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -113,7 +115,9 @@ class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
         self._inputs = [self.add() for _ in range(inputs)]
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """Activate input `index` with a watermark (ms). Return whether the combined one rose."""
+        """Make input `index` active, and set its watermark (ms). Return whether the combined
+        watermark rose.
+        """
         self._input(index).set_watermark(timestamp)
         return self.update()
 

@@ -33,8 +33,11 @@ def checked_timeout(timeout: Duration) -> Duration:
 
 
 class IdlenessTimer:
-    """The timer of rule 1. `activity` records an event, and `check_if_idle` is a probe. Raises
-    `InvalidValue` if `timeout` is 0 or less.
+    """A timer that detects by rule 1 that no event has come for longer than `timeout`.
+
+    The generator calls `activity` for each event, and `check_if_idle` at each probe.
+    `check_if_idle` returns True if an earlier quiet probe has started the timer more than `timeout`
+    ago. Raises `InvalidValue` if `timeout` is 0 or less.
     """
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")

@@ -1,9 +1,9 @@
 """The multiplexer, which combines the watermarks of many splits into one output (Flink's
 `WatermarkOutputMultiplexer`). So a split that lags limits the source's watermark.
 
-A watermark of an *immediate* output (per-event emission) is combined with the others at once. That
-of a *deferred* output (periodic emission) waits for `on_periodic_emit`, so that a round over a
-thousand splits combines only once. The rules:
+A watermark of an *immediate* output (per-event emission) is combined with the others at once. A
+watermark of a *deferred* output (periodic emission) waits for `on_periodic_emit`, so that a round
+over a thousand splits combines only once. The rules:
 
 1. `emit_watermark` makes the output active, and reports this to the listener every time. If the
    output's watermark rose, the listener receives it next. If it is also above the combined one, an

@@ -7,8 +7,8 @@ output then pass through a final filter, which lets only rising watermarks throu
 
 1. A record is passed on before the watermark that it causes. The listener receives a watermark
    before the stream does.
-2. The stream's watermark is the higher of two: the main output's, and that of the combined splits.
-   (A reader uses one or the other.)
+2. The stream's watermark is the higher of the watermark of the main output and the combined
+   watermark of the splits. (A reader uses either the main output or the split outputs.)
 3. The stream is idle while both halves, main output and combined splits, are idle. Both start idle.
    A watermark that reaches a half ends its idleness, even if the final filter drops the watermark.
 4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.

@@ -73,8 +73,8 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """Return the split in `data`; `version` is ignored. Raises `UnreadableBytes` if there is
-        none, and `InvalidValue` for an invalid offset.
+        """Return the split in `data`. `version` is ignored. Raises `UnreadableBytes` if `data`
+        encodes no split, and `InvalidValue` for an invalid offset.
         """
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]
         topic = self._part(data, _LENGTH.size, length, "topic")

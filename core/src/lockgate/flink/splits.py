@@ -89,7 +89,9 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split being read. `current_offset` is its next offset, which only `to_split` checks."""
+    """A split that is being read. `current_offset` is the next offset to read. Only `to_split`
+    checks that it is valid.
+    """
 
     __slots__ = ("current_offset", "split")
 
@@ -98,7 +100,9 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split from the current offset on. Raises `InvalidValue` if that is invalid."""
+        """Return the split from the current offset on. Raises `InvalidValue` if the offset is
+        invalid.
+        """
         split = self.split
         return KafkaPartitionSplit.as_flink(
             split.topic, split.partition, self.current_offset, split.raw_stopping_offset

@@ -1,10 +1,10 @@
 """The valve, which combines many input channels into one watermark and one status (Flink's
 `StatusWatermarkValve`).
 
-An operator behind a shuffle has one channel from each sender. Its event time must not pass that of
-the slowest channel, so it is the *minimum* over the channels. An idle channel must not hold it
-back. A channel that becomes active again while it is behind the others must neither block the
-operator nor lower its event time. The rules, as in Flink 2.3:
+An operator behind a shuffle has one channel from each sender. The operator's event time must not
+pass that of the slowest channel, so it is the *minimum* over the channels. An idle channel must not
+hold back the operator. A channel that becomes active again while it is behind the others must
+neither block the operator nor lower its event time. The rules, as in Flink 2.3:
 
 1. A watermark counts if the valve and the channel are active, and if it is above all earlier
    watermarks of the channel. Any other watermark is dropped.
@@ -13,10 +13,12 @@ operator nor lower its event time. The rules, as in Flink 2.3:
    enough).
 3. The valve sends the minimum over its aligned channels when that is above the watermark that it
    sent last. Without an aligned channel it sends nothing.
-4. If a channel becomes idle while others are active, the minimum is taken again only if its
-   watermark is exactly the one that was sent last. Only then may it have held back the others.
-5. When the last active channel becomes idle, IDLE is sent. If its watermark is the one that was
-   sent last, the maximum over all channels is sent before, since there is no channel to wait for.
+4. If a channel becomes idle while others are active, the minimum is taken again only if that
+   channel's watermark is exactly the one that the valve sent last. Only then may the channel have
+   held back the others.
+5. When the last active channel becomes idle, IDLE is sent. If that channel's watermark is the one
+   that the valve sent last, the maximum over all channels is sent before, since there is no channel
+   to wait for.
 6. When a channel becomes active, this alone never sends a watermark. ACTIVE is sent if the whole
    valve was idle.
 

@@ -110,7 +110,9 @@ class Group:
 
     @property
     def high_water(self) -> int:
-        """The highest revision, epoch or version so far. The next group of this name exceeds it."""
+        """The highest revision, epoch or version so far. If the group is deleted and created again,
+        its revisions, epochs and versions start above this number.
+        """
         epochs = (reader.epoch for reader in self.readers.values())
         return max(self.revision, self.config_version, self.left_epoch, *epochs)
 

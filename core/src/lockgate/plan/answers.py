@@ -42,7 +42,8 @@ class _Asked(Generic[Split]):
     """The results of the look-ups so far.
 
     Attributes:
-        cuts: Maps an event time (ms) to the highest one with the same cut, and to that cut.
+        cuts: Maps the event time (ms) of a look-up to the highest event time with the same cut, and
+            to that cut.
         highest: The highest event time (ms) in each log, or None if not looked up yet.
         look_ups: The number of look-ups.
         confirmed: The event times (ms) at which a batch may end if the answers are closed.

@@ -44,7 +44,7 @@ class Draft(Generic[Split]):
     @property
     def slowest(self) -> Split | None:
         """The split that limits `horizon`, or None if there are no splits. If all splits were read
-        to their ends, it would have the lowest watermark.
+        to their ends, this split would have the lowest watermark.
         """
         return min(self._backlogs, key=self.answers.own_end_watermark, default=None)
 

@@ -131,8 +131,10 @@ class Bounds:
 
     Attributes:
         max_drift: The drift (ms) that plans allow.
-        idle_timeout: The producer's lag (ms) for splits whose `Backlog.lag_bound` is None.
-        disorder: The out-of-orderness (ms) in reports, and for splits without `Backlog.disorder`.
+        idle_timeout: The default upper bound on a producer's lag (ms). It applies to splits whose
+            `Backlog.lag_bound` is None.
+        disorder: The out-of-orderness (ms) that is subtracted in reported watermarks. It is also
+            the default for splits whose `Backlog.disorder` is None.
     """
 
     max_drift: int

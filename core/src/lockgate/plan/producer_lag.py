@@ -53,7 +53,8 @@ _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken fo
 
 
 class Shown(NamedTuple):
-    """All that is known of one split's producer. Times are wall-clock ms, and MIN means never.
+    """All that is known of one split's producer. Times are wall-clock ms, and MIN means never. A
+    *look* is a call of `ProducerLag.look`, in which a plan records what it has seen of the log.
 
     Attributes:
         known: True if the producer has shown a lag, or was found silent.
@@ -68,7 +69,8 @@ class Shown(NamedTuple):
         met_at: The time of the first look, or of the first one after `ProducerLag.forget_end`.
         moved_at: The time at which the log was last seen to grow.
         highest: The highest event time (ms) among the first unread records of all looks so far.
-        hidden_since: The time since which records after the end are hidden, or MAX if none are.
+        hidden_since: The time since which an open transaction has hidden records after `end`, or
+            MAX if no records are hidden.
     """
 
     known: bool = False
@@ -129,7 +131,8 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Record a look at the split's log, and return the lag (ms) that the producer has shown.
+        """Record an observation of the split's log. Return the producer lag (ms) observed since the
+        previous one, or None if the log does not show it.
 
         Args:
             now: The time (wall clock, ms) just before the plan asked the broker.
@@ -137,10 +140,13 @@ class ProducerLag:
             end: The end offset of the log.
             first: The first unread record, or None if there is none.
             disorder: The out-of-orderness (ms) of the records.
-            hidden_since: The time (ms) since which records after `end` are hidden, or None.
+            hidden_since: The time (ms) since which an open transaction has hidden records after
+                `end`, or None if no records are hidden.
 
         Returns:
-            The lag since the last look, 0 or more, or None if the producer has shown none.
+            The lag, 0 or more, of the first record appended after the previous observation. None if
+            `first` is not that record or is out of order, or if the previous observation is more
+            than an hour old.
         """
         before = self.state
         met = before.end >= 0
@@ -172,7 +178,9 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Drop the log's end, as records after it are hidden: the next `look` then shows no lag."""
+        """Forget the log's end, because a transaction hides the records after it. So the next call
+        of `look` returns None.
+        """
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
@@ -192,8 +200,8 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move all recorded times by `by` (ms), as the clock was moved. If `by` is negative, lags
-        were measured too large before, so they shrink by as much.
+        """Move all recorded times by `by` (ms), because the clock was moved by that much. If `by`
+        is negative, the recorded lags were measured too large, so they are reduced by −`by`.
         """
         state, less = self.state, min(0, by)
         moved: dict[str, Any] = {name: add(getattr(state, name), by) for name in (*_TIMES, "hidden_since")}
@@ -206,7 +214,9 @@ class ProducerLag:
 
     @property
     def hidden_since(self) -> int | None:
-        """The time (ms) since which records after the log's end are hidden, or None if none are."""
+        """The time (ms) since which an open transaction has hidden records after the log's end, or
+        None if no records are hidden.
+        """
         return None if self.state.hidden_since == MAX else self.state.hidden_since
 
     @property

@@ -63,11 +63,13 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An estimate of `Cut.use` for each event time, from the look-ups of earlier plans. The search
-    takes its first guess from this curve.
+    """An estimate of how much of the budget a batch needs, from the look-ups of earlier plans. The
+    search takes its first guess from this curve.
 
-    `points` are pairs of event time (ms) and use, both in rising order. Uses count from the start
-    of an earlier batch, so a batch's own use is the difference between its end and its start.
+    `points` are pairs of an event time (ms) and a use, both in rising order. The use is the part of
+    the budget (1.0 is all of it) that reading up to that event time needs. It is cumulative: it
+    counts from the start of an earlier batch. So a batch needs the use at its end − the use at its
+    start.
     """
 
     points: tuple[tuple[int, float], ...]

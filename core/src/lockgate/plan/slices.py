@@ -59,7 +59,7 @@ def plan_slice(
 ) -> Plan[Split]:
     """Return the plan of a batch that ends with a closed window, if budget and ceiling allow it.
 
-    The module's docstring has the rule for other cases. `ceiling` (ms) is the group's, and
+    The module's docstring has the rule for other cases. `ceiling` (ms) is that of the group, and
     `holds_group` is true if no reader of the group is behind this query. `whole_from` is the start
     (ms) of the first window that is not torn. A batch that begins before it also ends before it.
     Raises `Unasked` if closed answers lack a look-up that the plan needs.

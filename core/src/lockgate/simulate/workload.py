@@ -161,9 +161,11 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
 
 
 def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
-    """Yield the splits with spans of event times and lags rounded to a grid of `parts` parts, so
-    that more splits can be merged. Spans are rounded outwards, but within the span of all splits.
-    Lags are rounded up.
+    """Yield the splits with rounded event times and lags, so that more of them can be merged.
+
+    The time from the first to the last event time of all splits is divided into `parts` steps. Each
+    split then covers whole steps: its first event time is rounded down, and its end is rounded up.
+    Lags are rounded up to steps of 1/`parts` of the greatest lag.
     """
     filled = [split for split in splits if split.stretches]
     least = min(split.stretches[0].first for split in filled)

@@ -2,7 +2,7 @@
 together in event time.
 
 An operator runs it as `lockgate serve`. Clients, such as `clients/spark`, call its REST API.
-Theory: docs/internals/architecture.md (structure) and docs/internals/protocol.md (rules).
+See docs/internals/architecture.md (structure) and docs/internals/protocol.md (rules).
 """
 
 from lockgate import __version__ as __version__

@@ -26,8 +26,8 @@ levels, and then reports:
 * nothing while it has no watermark
 * MAX if it is idle, and at each further call of `emit_next` once its data is finished
 
-If its own strategy does not ask for alignment, the operator still obeys alignment events, but does
-not report.
+If the source's strategy does not ask for alignment, the operator still obeys alignment events, but
+does not report.
 """
 
 from collections.abc import Callable, Sequence
@@ -212,8 +212,8 @@ class SourceOperator(Generic[S]):
         return DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
 
     def availability(self) -> Signal:
-        """Return a signal that is set when `emit_next` has something to do. Its `ask_again_ms` is
-        that of the reader's signal. Raises `WrongState` before `open`.
+        """Return a signal that is set when `emit_next` has something to do. It has the
+        `ask_again_ms` of the reader's signal. Raises `WrongState` before `open`.
         """
         if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
             return self._or_woken(self._waiting)

@@ -1,4 +1,4 @@
-"""The choice of a source's splits to pause (Flink's `SourceOperator` and `WatermarkSampler`).
+"""Chooses which splits of a source to pause (Flink's `SourceOperator` and `WatermarkSampler`).
 
 A split is ahead when its watermark is above the maximum that the coordinator announced. But a
 single jump of the watermark must not pause the split at once. So the watermark is sampled at each

@@ -21,10 +21,10 @@ from lockgate.watermark import MIN
 class BoundedOutOfOrderTimestamps(WatermarkGenerator):
     """A generator whose watermark is the highest event time so far − delay.
 
-    No further 1 ms is subtracted, so a row that is exactly `delay` behind is late. The generator
-    emits at each interval and, unless `every_rows` is None, after that many rows since the last
-    emission. Raises `InvalidValue` for a negative or too large `delay`, and for `every_rows` below
-    1.
+    Unlike Flink's DataStream generator, this one does not subtract another 1 ms, so a row that is
+    exactly `delay` behind is late. The generator emits at each interval and, unless `every_rows` is
+    None, after that many rows since the last emission. Raises `InvalidValue` for a negative or too
+    large `delay`, and for `every_rows` below 1.
     """
 
     def __init__(self, delay: Duration, every_rows: int | None = None) -> None:

@@ -3,5 +3,5 @@
 The guard checks the token of each request, and limits the requests of each token. A service without
 tokens is protected from web pages instead (`browsers`). `app` puts one of the two in front of all
 routes. `rules` lists the role that each route needs. This package uses neither the store nor the
-alignment rules. Theory: docs/operations.md, "Access tokens".
+alignment rules. See docs/operations.md, "Access tokens".
 """

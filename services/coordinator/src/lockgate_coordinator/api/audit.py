@@ -1,8 +1,8 @@
 """Audit lines: one log line for each act of an operator, with the operator's name and the changes.
 
 These acts are audited, even if they are refused: configuring and deleting a group, pausing and
-resuming a source, evicting and taking over a reader, and setting the list of a source's splits. A
-line contains the name of the token, but never the token itself. Theory: docs/monitoring.md,
+resuming a source, evicting and taking over a reader, and setting a static list of splits for a
+source. A line contains the name of the token, but never the token itself. See docs/monitoring.md,
 "Journal and audit".
 """
 

@@ -7,15 +7,15 @@ change when a reader exchanges its splits with this process or another one.
 
 Therefore each watched group has a follower, a task that checks the group at the group's next
 deadline. If other processes share the store, the follower also checks twice in each update
-interval. As soon as a reader's stream is open, it checks the splits as well. Checking an unchanged
-group takes one short request to the store. A group without watchers has no follower.
+interval. As soon as a reader's stream is open, the follower checks the splits as well. Checking an
+unchanged group takes one short request to the store. A group without watchers has no follower.
 
 If the store loses its latest commits, revisions that were already announced are lost too. The next
 check then gives the group a revision above them, so that watchers get the current event.
 
-No events are queued. A woken watcher takes the newest event. A watcher that is still sending takes
-it afterwards. So a slow watcher misses only outdated events, uses no memory for them, and does not
-delay the others.
+No events are queued. A woken watcher takes the newest event. A watcher that is still sending an
+event takes the newest one afterwards. So a slow watcher misses only outdated events, uses no memory
+for them, and does not delay the others.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class _Watch:
         failure: The error of the last check, if it failed. Its traceback is removed, because the
             frames in it would keep this object alive, and each `raise` would add frames.
         beats: The number of heartbeats so far.
-        wakes_at: The event loop's time of the next check, or None without a deadline.
+        wakes_at: The time of the next check by the event loop's clock, or None without a deadline.
         look_now: An event that is set when the follower should check at once.
         follower: The task that checks the group.
     """
@@ -88,7 +88,9 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether a newer epoch of `reader` has requested splits, or False for None."""
+        """Return whether a newer epoch of `reader` has requested splits. Return False if `reader`
+        is None.
+        """
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
         return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
@@ -125,7 +127,9 @@ class Announcer(TurnListener):
             watch.look_now.set()
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Make the follower check at once, so that polls and streams of the group end."""
+        """Handle the deletion of `group`: wake the task that watches it, so that its open polls and
+        streams end.
+        """
         watch = self._watches.get(group)
         if watch is not None:
             watch.look_now.set()
@@ -161,8 +165,8 @@ class Announcer(TurnListener):
     async def follow(
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
-        """Yield the group's newest event once its revision is above `after`, and each time that it
-        rises.
+        """Yield the group's newest event once its revision is above `after`, and again each time
+        that the revision rises.
 
         None is a heartbeat. The stream ends when the group is deleted or the service stops, but
         continues through outages of the store. Raises `TooManyWatchers`.

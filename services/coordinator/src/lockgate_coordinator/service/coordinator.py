@@ -244,7 +244,10 @@ class Coordinator:
         await self._once(name, Resume(source, act, by))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return an event above revision `after`, or None after `wait_ms` or on shutdown."""
+        """Return the group's current event as soon as its revision is above `after`. Return None if
+        this does not happen within `wait_ms`, or if the service stops. Raises the errors of
+        `refresh`, and `TooManyWatchers`.
+        """
         event = (await self.refresh(name)).event
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 

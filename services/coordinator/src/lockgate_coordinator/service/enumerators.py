@@ -47,7 +47,9 @@ same object if nothing changes.
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The enumerator with a static list, and how many splits the list adds (`new`) or omits."""
+    """The enumerator with a static list, and how many splits the list adds (`new`) or omits
+    (`missing`).
+    """
 
     enumerator: Enumerator
     new: int

@@ -165,7 +165,7 @@ def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], 
 
 
 def paused(pause: SourcePause | None) -> Json | None:
-    """Return the JSON of an operator's pause, or None without one."""
+    """Return the JSON of an operator's pause, or None if `pause` is None."""
     if pause is None:
         return None
     return {"source": pause.source, **with_iso("at", pause.at), "by": pause.by, "reason": pause.reason}
@@ -257,5 +257,7 @@ def _drift(group: Group, watermark: int) -> int | None:
 
 
 def with_iso(name: str, value: int | None) -> Json:
-    """Return the time `value` (ms) as `name`, and as an ISO string named with `_iso`."""
+    """Return two JSON fields for the time `value`: `name` in ms, and `<name>_iso` as an ISO 8601
+    string. Both are None if `value` is None.
+    """
     return {name: value, f"{name}_iso": None if value is None else iso(value)}

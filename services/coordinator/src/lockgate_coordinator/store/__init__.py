@@ -1,7 +1,7 @@
 """The stores of groups, in memory or in Redis, behind one contract (`base`).
 
-The service depends only on the contract. `open_store` returns the store at an address. Theory: the
-docstring of `base`; docs/operations.md.
+The service depends only on the contract. `open_store` returns the store at an address. See the
+docstring of `base`, and docs/operations.md.
 """
 
 import os

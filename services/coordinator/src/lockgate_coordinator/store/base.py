@@ -229,7 +229,7 @@ class Store(Protocol):
 
 
 def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
-    """Return the samples of all levels as one series of times (ms) and texts.
+    """Return the samples of all levels as one list of pairs of time (ms) and text.
 
     `levels` begins with the level with the shortest intervals. Each further level adds the samples
     that are older than those of the levels before.

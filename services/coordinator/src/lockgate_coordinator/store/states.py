@@ -118,7 +118,7 @@ class CachedState(Generic[V]):
     """A cached state.
 
     Attributes:
-        ahead_ms: Redis's clock minus this machine's monotonic one.
+        ahead_ms: The time of Redis's clock minus that of this machine's monotonic clock.
         continues: Whether this process's last commit made the state, so that its next one continues
             the series.
         lost: Whether the state is from another history than the one seen before, and no commit has

@@ -1,5 +1,5 @@
 """The operator's view of a running coordinator: log lines about changes, metrics and traces.
 
-`app` and the API use this package. The alignment rules do not depend on it. Theory:
+`app` and the API use this package. The alignment rules do not depend on it. See
 docs/monitoring.md.
 """
