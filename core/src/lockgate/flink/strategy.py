@@ -31,8 +31,9 @@ TimestampAssigner = Callable[[object, int], int]
 class AlignmentParameters:
     """The alignment of a source: its maximum drift ahead of the slowest source of `group`.
 
-    The source reports its watermark every `update_interval_ms`. It is not aligned if `max_drift_ms`
-    is MAX. Raises `InvalidValue` for a drift below 0 or above MAX, or an interval of 0 or less.
+    The source reports its watermark every `update_interval_ms`. The source is not aligned if
+    `max_drift_ms` is MAX. Raises `InvalidValue` for a drift below 0 or above MAX, or an interval of
+    0 or less.
     """
 
     group: str | None

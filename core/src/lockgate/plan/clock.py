@@ -31,7 +31,9 @@ from dataclasses import dataclass
 from lockgate.plan.model import Split
 
 LEAP_MS = 1_000
-"""If the two clocks' difference changes by more than this between two looks, the clock jumped."""
+"""The largest change of the difference between the two clocks, from one call of `look` to the next,
+that is not a jump of the wall clock.
+"""
 
 UNEVEN = 0.001
 """The share by which one clock may run faster or slower than the other."""
@@ -40,7 +42,9 @@ STOOD_MS = 60_000
 """The time for which a jump has to last until it is accepted."""
 
 AHEAD_MS = 10_000
-"""The smallest lead of records that is corrected. A smaller one delays plans by less than this."""
+"""The smallest lead of records for which the clock is corrected. A smaller lead delays plans by
+less than this.
+"""
 
 SHOWN_MS = 10_000
 """The time for which all records have to be ahead until the clock is corrected."""

@@ -31,7 +31,9 @@ def to_all(record: Record, channels: int) -> Iterable[int]:
 
 
 def by(key: Callable[[object], int]) -> Partitioner:
-    """Return a partitioner that sends a record to the channel `key(value)` modulo their number."""
+    """Return a partitioner that sends a record to the channel `key(value)` modulo the number of
+    channels.
+    """
     return lambda record, channels: (key(record.value) % channels,)
 
 

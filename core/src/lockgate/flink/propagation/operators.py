@@ -4,9 +4,9 @@
     a watermark arrives → the inputs' watermarks are combined → if that rose: due timers fire, then
     the watermark goes on
 
-If an operator has one input, each of its watermarks counts as it comes. If it has several, the
-operator's event time is the minimum over the inputs that are not idle. The operator becomes idle
-when all inputs are idle, and active again as soon as one input is active.
+If an operator has one input, each watermark of that input counts as it comes. If it has several
+inputs, the operator's event time is the minimum over the inputs that are not idle. The operator
+becomes idle when all inputs are idle, and active again as soon as one input is active.
 
 To write an operator, derive from `Operator`: `process` handles a record, and `on_event_time` a
 timer. `setup` sets `self.output`.

@@ -1,12 +1,12 @@
 """Event-time timers (Flink's `InternalTimerService`).
 
 A timer is set for an event time, under a key and a namespace that the operator chooses, such as a
-window. It fires once the watermark reaches its time.
+window. A timer fires once the watermark reaches the timer's event time.
 
 * All due timers fire *before* the watermark goes on, so that nothing they emit is late downstream.
 * They fire in the order of their times. Timers with equal times fire in the order in which they
   were set, which Flink leaves open.
-* If a timer that fires sets another one that is already due, that one fires before the same
+* If a timer that fires sets another timer that is already due, the new timer fires before the same
   watermark goes on.
 """
 

@@ -5,8 +5,8 @@
     from the coordinator   AddSplitEvent, NoMoreSplitsEvent, WatermarkAlignmentEvent,
                            IsProcessingBacklogEvent, SourceEventWrapper
 
-These events stay within one process. Those of the same names in `lockgate.wire` are lockgate's own:
-readers and the coordinator service send them over HTTP. Splits are sent as bytes, as in Flink.
+These events stay within one process. The events of the same names in `lockgate.wire` are lockgate's
+own: readers and the coordinator service send them over HTTP. Splits are sent as bytes, as in Flink.
 """
 
 from collections.abc import Iterable

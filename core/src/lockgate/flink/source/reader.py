@@ -35,7 +35,8 @@ class DataInputStatus(Enum):
 
 class Signal:
     """A signal that is set once, and then calls its callbacks in the order in which they were
-    added. If it may never be set, `ask_again_ms` is the time (ms) after which to look again.
+    added. If the signal may never be set, `ask_again_ms` is the time (ms) after which to poll
+    again.
     """
 
     __slots__ = ("_waiting", "ask_again_ms", "is_set")

@@ -2,8 +2,8 @@
 
 Operators that collect rows in mini-batches process a batch when a watermark comes. So the assigner
 sends at most one watermark for each interval of event time. It sends the highest watermark so far,
-at least 0, once that reaches the last millisecond of the current interval. `finish` sends the
-highest watermark in any case. After MAX, every further watermark sends MAX again, as in Flink.
+at least 0, once this watermark reaches the last millisecond of the current interval. `finish` sends
+the highest watermark in any case. After MAX, every further watermark sends MAX again, as in Flink.
 """
 
 from lockgate.errors import InvalidValue

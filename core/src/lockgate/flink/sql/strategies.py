@@ -3,7 +3,7 @@
 
 * Periodic (`PeriodicWatermarkAssigner`): a watermark comes after an interval *or* after a number of
   rows, whichever is first. With time alone, a watermark comes too late when there are many rows.
-  With a number alone, it comes too late when there are few.
+  With a number of rows alone, a watermark comes too late when there are few rows.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark.
 * `PreserveWatermarks` generates no watermarks of its own. A plain
   `lockgate.flink.propagation.operators.Operator` does the same.

@@ -8,9 +8,9 @@
 3. If a row raises the watermark to more than an interval above the last emitted one, the watermark
    is emitted at once, since the timer may be late under load. Otherwise it waits for the timer. If
    the interval is 0, every rise is emitted at once.
-4. If only one of interval and idle timeout is above 0, this is the timer's period. If one is more
-   than five times the other, the period is the smaller one. Otherwise it is a fifth of the smaller
-   one, at least 1 ms.
+4. The timer's period follows from the interval and the idle timeout. If only one of the two is
+   above 0, the period is that one. If one is more than five times the other, the period is the
+   smaller of the two. Otherwise the period is a fifth of the smaller one, at least 1 ms.
 5. The stream becomes idle when no row has come for the idle timeout or longer (*not* strictly
    longer, unlike the DataStream form). The clock that measures this is paused under back pressure.
    A row ends idleness. Statuses from upstream are passed on, and become the stream's own.

@@ -222,7 +222,9 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return a sentence for each setting that may lose groups, or None if it cannot be read."""
+        """Return a sentence for each setting that may lose groups, or None if the settings cannot
+        be read.
+        """
         ...
 
     async def close(self) -> None: ...
