@@ -93,7 +93,9 @@ class Options:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how late (ms) a live producer may be; None if the strategy has no idle timeout."""
+        """Return the idle timeout: how old in ms the next record may be after a split was read to
+        its end. Return None if a `WatermarkStrategy` without an idle timeout is used.
+        """
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
@@ -214,4 +216,4 @@ def _check_watermarks(options: Options) -> None:
             f"max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}",
             "max_drift must be greater than max_out_of_orderness, and greater than 0",
         )
-    _ = options.idle_timeout_ms  # reading it checks it
+    _ = options.idle_timeout_ms  # raises an error if the option is invalid

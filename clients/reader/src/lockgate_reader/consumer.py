@@ -125,10 +125,10 @@ class AlignedConsumer:
     def _pieces(self) -> "Iterator[Iterator[Message]]":
         reader = self._open()
         while reader.poll() is not None:
-            # If the loop is left, the piece stays open until `close`, which knows of a failure.
+            # If the loop is left, the piece stays open until `close`, which handles failures.
             yield reader.begin_piece()
-            # No name keeps the piece: its records are freed before the next ones are fetched, which
-            # then get the same memory, as long as it is in the processor's caches.
+            # No variable refers to the piece, so its records are freed before the next records are
+            # fetched. These then get the same memory while it is in the processor's caches.
             reader.end_piece()
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
@@ -154,7 +154,7 @@ class AlignedConsumer:
                 reader.assignment.hand_back(self._batch)
             else:
                 yield batch
-            self._batch = {}  # the program has worked on it, or it goes back
+            self._batch = {}  # the program has processed the batch, or its splits were given back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
         """Iterate over the records in asyncio. Waiting and callbacks run in worker threads."""
@@ -212,8 +212,8 @@ class AlignedConsumer:
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Send an event to the source's enumerator, which runs in the coordinator. Its REST API
-        lists the events that were sent.
+        """Send an event to the source's enumerator, which runs in the coordinator. The
+        coordinator's REST API lists the events that were sent.
 
         Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes, and
         `ConfigurationError` if the consumer has no coordinator.
@@ -328,8 +328,8 @@ class AlignedConsumer:
             options = self._options
             self._reader = RunningReader(options, KafkaClient(options.kafka), self._place())
             self._dropped = weakref.finalize(self, _dropped, self._reader.place, "-".join(options.topics))
-            self._dropped.atexit = False  # the process ends, and with it all that reports
-            if self._stopped is not None:  # before it began, or while it was made
+            self._dropped.atexit = False  # the threads that report end with the process
+            if self._stopped is not None:  # before or while the reader was created
                 self._reader.stop(drain=self._stopped)
             self._reader.open()
         self._reader.end_piece()
@@ -355,7 +355,7 @@ class AlignedConsumer:
 
 
 def _dropped(place: Place, name: str) -> None:
-    """Abandon the place of a consumer that was dropped without `close`, and warn."""
+    """Abandon the `Place` of a consumer that was dropped without `close`, and warn."""
     place.abandon()
     said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
     warnings.warn(said, ResourceWarning, stacklevel=2)

@@ -93,7 +93,7 @@ class ReaderState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """All orders of a place that now apply.
+    """All instructions of a `Place` to its reader that currently apply.
 
     Attributes:
         ceiling: Event time (ms) above which no record may be returned.
@@ -104,7 +104,7 @@ class Orders:
         no_more_splits: Whether no split will be added later.
         discover: Number of the latest request to list the splits of the topics; a new number is a
             new request.
-        waits_for: What keeps the ceiling from rising, such as a reader, in words.
+        waits_for: Text that names what keeps the ceiling from rising, such as a reader.
         source_events: New events for the program. Each is passed once.
 
     """
@@ -123,12 +123,15 @@ class Place:
     """Assigns splits to a reader, and sets its read limit. This base class does neither."""
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start the place. It may call `wake` from any thread when it has new orders, and the
+        """Start the place. The place may call `wake` from any thread when it has new orders. The
         reader then calls `exchange` before it returns another record.
         """
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process the reader's `state`, and return the newest orders or raise an error."""
+        """Process the reader's `state`, and return the newest orders, without waiting for the
+        network. If the place's own thread has failed, raise its error, such as
+        `CoordinatorUnavailable`.
+        """
         return Orders()
 
     def leave(self, state: ReaderState) -> None:
@@ -143,9 +146,9 @@ class Place:
 class Alone(Place):
     """Assigns all splits of the topics to one reader, without a coordinator.
 
-    A split that is missing from the first list of the topics and found later starts at its first
-    record, unless the options have an offset or a datetime for it. If `known` splits are restored
-    from a snapshot, all other splits count as found later. The topics are listed every
+    A split that is not in the first list of the topics' splits, but is found later, starts at its
+    first record, unless the options have an offset or a datetime for it. If `known` splits are
+    restored from a snapshot, all other splits count as found later. The splits are listed every
     `discovery_ms`, or only once if that is 0.
     """
 

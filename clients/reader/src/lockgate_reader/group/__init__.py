@@ -1,1 +1,1 @@
-"""A reader's place in an alignment group. docs/internals/protocol.md describes the protocol."""
+"""Connects a reader to an alignment group. docs/internals/protocol.md describes the protocol."""

@@ -50,8 +50,8 @@ class SplitLease:
     sent_at: float = -inf
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease renewed for `lease_ms` by a response that arrived at `now`. It may end
-        earlier than the current lease.
+        """Return the lease renewed for `lease_ms` by a response that arrived at `now`. The returned
+        lease may end earlier than the current one.
 
         `sent_at` is the time at which the request was sent. `settled` is False if the coordinator
         has just lost its record of split owners. A lease that has ended is renewed only if the

@@ -63,7 +63,9 @@ class Holdings:
             self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=fields))
 
     def hears(self, revision: float) -> None:
-        """Record that the event stream announced a change; `revision` is infinity if unknown."""
+        """Record that the event stream announced a change with this `revision`, which is infinity
+        if the event has none.
+        """
         self._news = max(self._news, revision)
 
     @property
@@ -73,12 +75,16 @@ class Holdings:
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """Return splits at `LATEST_OFFSET` whose actual offset the coordinator does not have."""
+        """Return splits that start at `LATEST_OFFSET` and whose actual offset the coordinator does
+        not have yet.
+        """
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset(map(_numbered, latest)) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the reader is ordered to open the `assigned` splits not in `give_back`."""
+        """Record that the reader is now ordered to open those of the `assigned` splits whose id is
+        not in `give_back`.
+        """
         goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
         self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}
 
@@ -93,7 +99,7 @@ class Holdings:
         return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
 
     def is_urgent(self, state: ReaderState) -> bool:
-        """Return whether the coordinator is waiting for news in `state`, like a returned split."""
+        """Return whether the coordinator waits for a change in `state`, like a returned split."""
         unresolved = self.unresolved
         return bool(
             self.own((*state.returned, *state.finished))

@@ -5,16 +5,16 @@ progress to the coordinator, and gets the read limit.
 records does not wait for the network. A `Membership` sends the reports, as for a Spark query.
 
 **Subtask numbers.** Each process is one reader of the source, under the lowest number that no other
-reader uses. If it was suspended for so long that another process now uses the number, it takes a
-different number.
+reader uses. If a process was suspended for so long that another process now uses its number, it
+takes a different number.
 
 **Exchanges.** Unless Kafka's own group assigns the splits, the coordinator does so in answers to
 requests that are called *exchanges*. An exchange lists the splits that the reader has, with its
-position in each. The answer lists the splits that it should have, and gives the length of the
-lease. An exchange is sent every update interval, and at once if a split was given back, read to its
-end or discovered, if the coordinator's event stream announces a change, or if the lease has ended.
-If the process is killed, records that were returned since the last answered exchange are returned
-again.
+position in each. The answer lists the splits that the reader should have, and gives the length of
+the lease. An exchange is sent every update interval, and at once if a split was given back, read to
+its end or discovered, if the coordinator's event stream announces a change, or if the lease has
+ended. If the process is killed, records that were returned since the last answered exchange are
+returned again.
 
 **Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
 record is returned under any `on_outage` policy, because another reader may have the splits by then.
@@ -56,8 +56,9 @@ _OVER_S = 0.05  # the pause between two exchanges after the lease has ended
 
 
 class JoinedPlace(Place):
-    """The place of a reader that gets its read limit and, unless Kafka's group assigns them, its
-    splits and its lease from the coordinator.
+    """The `Place` of a reader in an alignment group. The coordinator sets the reader's read limit.
+    The coordinator also assigns the splits and grants the lease, unless Kafka's consumer group
+    assigns the partitions.
 
     Raises `ConfigurationError` if the group has a different `max_drift` or may not be created, and
     `CoordinatorRefused` if the coordinator rejects the reader.
@@ -98,12 +99,14 @@ class JoinedPlace(Place):
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start a thread that joins the group, and that calls `wake` if it has new `Orders`."""
+        """Start a thread that joins the group and calls `wake` when there are new `Orders`."""
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Store `state` for the next report, and return the newest orders or raise an error."""
+        """Store `state` for the next report, and return the newest orders. If the background thread
+        has failed, raise its error.
+        """
         with self._session.changed:
             if self._failed is not None:
                 raise self._failed
@@ -126,7 +129,7 @@ class JoinedPlace(Place):
         self._leave(state)
 
     def abandon(self) -> None:
-        """Ask the background thread to leave the group, without waiting for it."""
+        """Ask the background thread to leave the group, without waiting for the thread."""
         self._abandoned = True
 
     # -- on the place's own thread --

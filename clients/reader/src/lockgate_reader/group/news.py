@@ -19,8 +19,8 @@ log = logging.getLogger("lockgate")
 
 
 class SplitNews:
-    """Calls `tell` for each event about a reader's splits, with the event's revision, or infinity
-    if the event has none.
+    """Calls `tell` for each event about a reader's splits, and passes the event's revision, or
+    infinity if the event has no revision.
     """
 
     def __init__(self, client: CoordinatorClient, source: str, tell: Callable[[float], None]) -> None:

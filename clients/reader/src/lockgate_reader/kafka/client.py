@@ -1,5 +1,5 @@
-"""A wrapper around Kafka's client, confluent-kafka, that translates its errors. Use it in one
-thread.
+"""A wrapper around Kafka's client, confluent-kafka, that translates its errors. Use it from a
+single thread.
 
 By default, the reader's `Place` decides which partitions are read, and they are assigned to the
 client explicitly. Kafka's consumer group then only stores committed positions. After `subscribe`,
@@ -150,8 +150,8 @@ class KafkaClient:
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return at most `most` available messages, some of which may be errors (`is_end`). With
-        `timeout_s`, wait up to that long for the first message.
+        """Return at most `most` available messages, some of which may be errors (`is_end`). If
+        `timeout_s` is above 0, wait up to that long for the first message.
         """
         try:
             self._collections.before(most)

@@ -90,7 +90,9 @@ class KafkaLogs:
         return self._ask(keys, _SPEC.latest())
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """Return a future for each topic, from which `id_of` gets the topic's id."""
+        """Request a description of each topic without waiting, and return a future for each topic.
+        `id_of` takes this future, and returns the topic's id.
+        """
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
     def _answered(self, keys: Sequence[Key], spec: Any) -> dict[Key, int]:

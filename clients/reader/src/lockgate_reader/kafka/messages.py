@@ -1,4 +1,4 @@
-"""Gets fields of many messages at once, by C functions instead of Python code for each message."""
+"""Gets fields of many messages at once, with C functions instead of Python code per message."""
 
 import gc
 import sys
@@ -17,15 +17,14 @@ _second = itemgetter(1)
 
 
 class Collections:
-    """Prevents most runs of Python's garbage collector that look through records which wait to be
-    returned.
+    """Prevents most runs in which Python's garbage collector looks through fetched records that
+    were not returned yet.
 
     Python's collector runs when there are some 700 new objects, such as records. Every eleventh
     time it also looks through older objects, and in the end through all objects of the program.
     That takes a quarter of the time while many records wait (docs/internals/benchmarks.md). So if
     the next messages would start the collector, only the new objects are looked through, before
-    these messages arrive. Every `LEFT_TO_PYTHON`-th time, Python's own
-    collection is not prevented.
+    these messages arrive. Every `LEFT_TO_PYTHON`-th time, Python's own collection is not prevented.
     """
 
     LEFT_TO_PYTHON = 50
@@ -36,7 +35,7 @@ class Collections:
         self._saved = 0
 
     def before(self, messages: int) -> None:
-        """Collect new objects now if that number of new `messages` would start the collector."""
+        """Collect new objects now if fetching this many `messages` would start the collector."""
         if gc.get_count()[0] + messages > gc.get_threshold()[0] > 0 and self._can and gc.isenabled():
             self._saved = (self._saved + 1) % self.LEFT_TO_PYTHON
             if self._saved:

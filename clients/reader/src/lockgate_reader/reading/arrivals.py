@@ -1,4 +1,6 @@
-"""Sorts fetched messages by partition, with their event times, and separates them from errors."""
+"""Adds fetched messages to the splits of their partitions, determines the event times of the
+messages, and handles errors that Kafka's client returns as messages.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +28,7 @@ class Arrivals:
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Add `messages` to the `splits` of their partitions, and return those that changed."""
+        """Add `messages` to the `splits` of their partitions. Return the splits that changed."""
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too

@@ -1,13 +1,13 @@
-"""The splits of one reader, which are opened and closed as the reader's `Place` orders.
+"""Opens and closes the splits of one reader, according to the orders of the reader's `Place`.
 
-Orders contain all splits that the reader should have (`lockgate_reader.place`). They are compared
-with the splits that the reader has, and the differences are carried out.
+Orders (`lockgate_reader.place.Orders`) contain all splits that the reader should have. These are
+compared with the splits that the reader has, and the differences are carried out.
 
 **Kafka's own consumer group** may assign the partitions instead. Each then starts at its committed
 offset, so records that were returned but not committed are returned again. This reader numbers the
-assignments itself. The numbers are not fencing tokens, because Kafka provides none with its
-records. An alignment group does not wait for a partition that moves from one reader to another,
-because neither of them reports it during that time.
+assignments itself. The numbers are not fencing tokens, because different readers use the same
+numbers. An alignment group does not wait for a partition that moves from one reader to another,
+because neither reader reports the partition during that time.
 """
 
 import logging
@@ -57,7 +57,9 @@ class Assignment:
         return self._no_more_splits and not self.splits
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Pass `state` with the splits to the `Place`, carry out its orders, and return them."""
+        """Add the splits to `state`, pass it to the `Place`, carry out the orders that the `Place`
+        returns, and return these orders.
+        """
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()
         self.events_in += orders.source_events
@@ -96,8 +98,8 @@ class Assignment:
         self._open([AssignedSplit(split, next(self._numbers)) for split in splits])
 
     def kafka_revoked(self, keys: Sequence[Key], *, lost: bool) -> None:
-        """Close partitions that Kafka's group has revoked; with `lost`, another member may already
-        be reading them.
+        """Close partitions that Kafka's group has revoked. `lost` is True if another member may
+        already be reading them.
         """
         splits = [self.splits[key] for key in keys if key in self.splits]
         if lost:
@@ -128,7 +130,9 @@ class Assignment:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give splits back at `positions`; the lease ended before later records were returned."""
+        """Give splits back at `positions`. Call this if the lease ended before the program got the
+        records from these positions on.
+        """
         for key, position in positions.items():
             self.go_back(key, position)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
@@ -218,8 +222,9 @@ class Assignment:
         return tuple(KafkaPartitionSplit(*key, starts.get(key, COMMITTED_OFFSET), stop) for key in keys)
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
-        """Return the starting offset of each split. `LATEST_OFFSET` and `COMMITTED_OFFSET` are
-        replaced by actual offsets; for `EARLIEST_OFFSET`, Kafka's client has the same constant.
+        """Return the starting offset of each split, which the callback `on_assigned` may change.
+        `LATEST_OFFSET` and `COMMITTED_OFFSET` are replaced by actual offsets. `EARLIEST_OFFSET` is
+        not, because Kafka's client has the same constant and resolves it.
         """
         starts = {_key(each.split): each.split.starting_offset for each in assigned}
         if self._options.on_assigned is not None:

@@ -9,8 +9,8 @@ Kafka was asked, not for the time at which the answer arrives. Reading continues
 end. Either its leader does not answer, an open transaction holds the records back, or Kafka's
 client has stopped fetching the partition after a change of its leader. The other partitions wait
 meanwhile. So a warning is logged, and the partition is fetched again. Only time in which fetches
-return no records counts, because if the program is slower than Kafka, the records may be queued
-behind others.
+return no records counts as quiet: if the program is slower than Kafka, records of the partition may
+be queued behind records of other partitions.
 """
 
 import logging
@@ -32,8 +32,9 @@ OFTEN_MS = 5_000
 
 
 class Ends:
-    """Asks Kafka for the ends of partitions, and raises the watermarks of those that are read to
-    their ends. A live producer may be at most `late_ms` late; None if there is no limit.
+    """Asks Kafka for the ends of partitions, and raises the watermarks of partitions that are read
+    to their ends. The next record of such a partition is at most `late_ms` old; None if there is no
+    limit.
     """
 
     def __init__(self, logs: KafkaLogs, late_ms: int | None) -> None:
@@ -43,7 +44,9 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Pass Kafka's answers to the splits once all have arrived, and ask Kafka again if due."""
+        """Pass Kafka's answers to the splits once all answers have arrived, and ask Kafka again
+        after `ASK_AGAIN_MS`, without waiting. Update the watermarks of the splits.
+        """
         now = monotonic_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):
@@ -64,7 +67,9 @@ class Ends:
 
 
 class Quiet:
-    """Finds quiet partitions, and fetches them again. Times are in ms of the monotonic clock."""
+    """Finds partitions for which Kafka neither sends records nor confirms the end, and restarts
+    fetching them. Times are in ms of the monotonic clock.
+    """
 
     def __init__(self, client: KafkaClient) -> None:
         self._client = client
@@ -72,8 +77,8 @@ class Quiet:
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
         """Restart fetching of the splits that have been quiet for `QUIET_MS`, log a warning, and
-        return these splits. All quiet times restart if the last fetch without records, at
-        `empty_ms`, was more than `OFTEN_MS` ago.
+        return these splits. If the last fetch without records, at `empty_ms`, was more than
+        `OFTEN_MS` ago, measure the quiet time of all splits from `now_ms` again.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

@@ -3,9 +3,9 @@
 * *The log now begins after the position.* Retention, or a call of `delete_records`, has deleted the
   next records. Records that were fetched before are still valid, and are returned.
 * *The log is a different one.* The topic was deleted and created again under its name, or the log
-  was truncated. Fetched records belong to the former log, and are dropped. While the new log is
-  shorter than the position, Kafka reports an error. Once it is longer, only the topic's id
-  (KIP-516) shows the change. A change before the reader started is not detected.
+  was truncated. Fetched records belong to the former log, and are dropped. While the new log
+  ends before the position, Kafka reports an error. Afterwards, only the topic's id (KIP-516) shows
+  the change. A change before the reader started is not detected.
 
 In both cases records are lost, and the user's auto.offset.reset decides what happens, like
 failOnDataLoss in Spark: by default, an error is raised; otherwise, reading continues where the log
@@ -35,7 +35,7 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 class LostPositions:
     """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. The ids of
     `topics` show whether a topic was created again. Kafka is asked for these ids every `EVERY_MS`,
-    or more often with a shorter `discovery_ms`.
+    or every `discovery_ms` if that is shorter and not 0.
     """
 
     def __init__(self, client: KafkaClient, topics: Sequence[str], discovery_ms: int) -> None:
@@ -50,8 +50,9 @@ class LostPositions:
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Ask Kafka for the topic ids if due, without waiting. Once all answers have arrived, move
-        the splits of topics that were created again to the new logs.
+        """Request the topic ids if the interval has passed, without waiting for the answers. Once
+        all answers have arrived, reset the splits of recreated topics to offsets in the new logs.
+        Raises `NoStartingOffset` if auto.offset.reset is not set and such a split has begun.
         """
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
@@ -89,8 +90,9 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue after deleted records, at `first` or `end` as auto.offset.reset specifies.
-        Raises `NoStartingOffset` if auto.offset.reset is not set.
+        """Continue reading `split`, whose record at `offset` was deleted, at the `first` offset or
+        the `end` of its log, as auto.offset.reset specifies. Raises `NoStartingOffset` if
+        auto.offset.reset is not set.
         """
         said = _lost([(split.name, offset, first, end)], _DELETED)
         if self._client.reset is None:
@@ -108,7 +110,7 @@ class LostPositions:
 
         auto.offset.reset applies to the splits that have begun (`has_begun`). With "latest", they
         are moved to the end of the new log. If it is not set, this raises `NoStartingOffset`.
-        `sure` says that the topic is known to have been created again. The splits are then moved
+        `sure` is True if the topic is known to have been created again. The splits are then moved
         before the error is raised, so that a restart reads the new topic.
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
@@ -129,8 +131,9 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
-    """Return a message that Kafka no longer has these positions, for the reason `why`. `splits` has
-    the name and position of each split, and the first offset and the end of its log.
+    """Return an error text saying that Kafka no longer has the positions in `splits` because of
+    `why`. Each item of `splits` has the name and the position of a split, and the first offset and
+    the end of the split's log.
     """
     was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
     now = some(f"{first} up to {end}" for _, _, first, end in splits)

@@ -7,15 +7,15 @@
                                    ▲
     Place ◄── state, orders ──► exchange, 10 times a second
 
-**Pieces and turns.** The program gets records in pieces: records of one split, none above the read
-limit. They count as returned only once the program has taken them. All other work is done in calls
-of `RunningReader.turn` between two pieces. So no watermark is ahead of the records that the program
-has received.
+**Pieces and turns.** The program gets records in pieces. A piece has records of one split, none of
+them above the read limit. A record counts as returned only once the program has taken it. All other
+work is done in turns, which are calls of `RunningReader.turn` between two pieces. So no watermark
+is ahead of the records that the program has received.
 
-**The read limit** is computed in each turn (`admission`). So that a backlog does not wait for the
-next turn, it is also computed once all records up to the limit were returned while others wait
-above it, and once a partition has half of the records that it may keep. In between, records that
-are fetched for a partition above the limit change nothing, and cost no decision.
+**The read limit** is computed in each turn (`admission`). It is also recomputed without waiting for
+the next turn, to speed up a backlog: when every record up to the limit has been returned and more
+are fetched, and when a partition has half of the fetched records at which it is paused. Other
+records fetched above the limit do not trigger a recomputation.
 """
 
 import logging
@@ -83,7 +83,7 @@ class RunningReader:
     # -- life --
 
     def open(self) -> None:
-        """Start the `Place`, join Kafka's group if it assigns splits, and take the first turn."""
+        """Start the `Place`, join Kafka's group if that group assigns splits, and call `turn`."""
         self._lost.begin()  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
@@ -92,7 +92,7 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Make the reader take a turn before the next record. Any thread may call this."""
+        """Make `turn` due before the next record is returned. Any thread may call this."""
         self.attention = True
         if (going := self._going) is not None:
             going[1].call_back()
@@ -110,7 +110,9 @@ class RunningReader:
 
     @property
     def watermark(self) -> int:
-        """Return the lowest watermark (ms) of all splits, which never falls; MAX at the end."""
+        """Return the lowest watermark (ms) of all splits. It never falls, and is MAX once all
+        records were returned, or the reader was stopped with `drain`.
+        """
         drained = self.stopped if self.stopped is not None else self.assignment.exhausted
         return MAX if drained else self._watermark
 
@@ -136,7 +138,9 @@ class RunningReader:
         return self.attention or monotonic_ms() >= self._next_turn
 
     def poll(self, most: int = CHUNK) -> Piece | None:
-        """Wait for the next piece, of at most `most` records, and return it; None at the end."""
+        """Wait for the next piece and return it; return None at the end. A piece has at most `most`
+        records.
+        """
         while True:
             if self.due:
                 self.turn()
@@ -146,7 +150,9 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records; None if no record may be returned now."""
+        """Return a piece of at most `most` records, or None if no fetched record is within the read
+        limit, the reader's lease is over (`lapsed`), or the reader has `ended`.
+        """
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -166,8 +172,8 @@ class RunningReader:
             self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for the current batch, without waiting; None if no record may be
-        returned now, or a turn is due.
+        """Return another piece for the current batch without waiting, or None if no record is
+        available up to the read limit or `turn` must be called first.
         """
         if self.due:
             return None
@@ -222,8 +228,9 @@ class RunningReader:
 
     def _row_fields(self, split: OpenSplit, piece: Piece, count: int) -> dict[str, Any]:
         """Return the fields that `lockgate verify` checks for the first `count` records of `piece`:
-        the source, whether it restores positions itself, the group's read limit, the split, the
-        assignment number, the first offset, the offset after the last, and the latest event time.
+        the source, whether the program restores positions itself, the group's read limit, the
+        split, the assignment number, the first offset, the offset after the last, and the latest
+        event time.
         """
         return {
             "source": self.options.source,
@@ -240,12 +247,12 @@ class RunningReader:
 
     @property
     def returned(self) -> int:
-        """Return how many records were returned, including those of the current piece."""
+        """Return how many records were returned, including those taken from the current piece."""
         going = self._going  # another thread may ask
         return self._returned + (0 if going is None else going[1].returned)
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits, including finished ones, with positions, serialized as in Flink."""
+        """Return each split with its position, serialized as in Flink, including finished ones."""
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
 
@@ -318,7 +325,9 @@ class RunningReader:
         return bool(self._or_end(self._take, most, timeout_s))
 
     def _or_end(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of `call`. If it fails, store the error in `failure`, and raise it."""
+        """Return the result of `call`. If `call` fails, store its error in `failure`, and raise the
+        error.
+        """
         try:
             return call(*arguments)
         except BaseException as error:

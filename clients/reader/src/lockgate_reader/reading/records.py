@@ -10,7 +10,7 @@ limit and raises no watermark.
 
 **Pieces.** The records of a piece are passed to the user's code by an iterator that consists of C
 functions, so no Python code runs for each record. Each record consumes one element of an
-`itertools.repeat`, so its remaining length gives the number of records returned. The iterator has
+`itertools.repeat`, whose remaining length gives the number of records returned. The iterator has
 its own list of records. Any thread may empty this list, and the iterator then ends. While a lease
 runs, the clock is checked before each record.
 """
@@ -33,8 +33,8 @@ PIECE_MS = 100
 
 class FetchedRecords:
     """Records of one fetch, and their event times in ms. The first `at` records were returned.
-    `ordered` has the same times in ascending order. Of these, `left_out` are not credible, because
-    they are below 0 or after `latest`.
+    `ordered` has the same times in ascending order. `left_out` counts the times that are not
+    credible, because they are below 0 or after `latest`.
     """
 
     __slots__ = ("_rises", "at", "highest", "left_out", "messages", "times")

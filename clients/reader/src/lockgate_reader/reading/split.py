@@ -1,4 +1,6 @@
-"""One partition while it is read, and Kafka's answers about its end."""
+"""Tracks one partition being read: its position, its fetched records, and whether Kafka has
+confirmed that it was read to its end.
+"""
 
 from bisect import bisect_left
 from collections import deque
@@ -13,7 +15,7 @@ from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
 from lockgate_reader.reading.records import FetchedRecords, Piece
 from lockgate_reader.reading.watermarks import SplitWatermark
 
-# How long Kafka's answer about an end is valid, which is longer than a slow answer takes.
+# How long Kafka's answer about an end is valid, which is longer than Kafka takes for a slow answer.
 FRESH_MS = 3_000
 
 _offset = methodcaller("offset")
@@ -22,10 +24,10 @@ _offset = methodcaller("offset")
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `end` is the end of the partition when Kafka's client last reached it, or None. The split is
-    `queued` while its next record may be returned, and `waits` while that record is above the read
-    limit. If its topic was created again, `furthest` is the highest position in the former topic;
-    otherwise, it is 0.
+    `end` is the offset at which Kafka's client last reached the end of the partition; None before
+    that. The split is `queued` while its next record may be returned, and `waits` while that record
+    is above the read limit. If its topic was created again, `furthest` is the highest position in
+    the former topic; otherwise, it is 0.
     """
 
     def __init__(self, assigned: AssignedSplit, start: int, stop: int | None, strategy: WatermarkStrategy) -> None:
@@ -44,7 +46,9 @@ class OpenSplit:
 
     @property
     def position(self) -> int:
-        """Return the offset of the next record to return, also while a piece is being returned."""
+        """Return the offset of the next record to return. Records already taken from an unfinished
+        `Piece` count as returned.
+        """
         going = self.going  # another thread may ask
         position = None if going is None else going.position
         return self._position if position is None else position
@@ -55,9 +59,9 @@ class OpenSplit:
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
-        """Return the start and end index of those messages from `start` to `end` that are from the
-        position up to the stopping offset. Set `past_stop` if there are messages at or after the
-        stopping offset.
+        """Return the start and end index of the messages to keep. Of the messages from the index
+        `start` to `end`, these are the ones at or after the position, and before the stopping
+        offset. Set `past_stop` if there are messages at or after the stopping offset.
         """
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
@@ -124,7 +128,8 @@ class OpenSplit:
 
     def silent_until(self, now_ms: int) -> int | None:
         """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
-        is left to fetch; None if it is older than `FRESH_MS`, or records were appended since.
+        is left to fetch. Return None if there is no such query, if it was sent more than `FRESH_MS`
+        before the monotonic time `now_ms`, or if records were fetched or appended since then.
         """
         silent = self._silent  # another thread may ask
         return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None

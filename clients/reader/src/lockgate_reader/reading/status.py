@@ -10,8 +10,8 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer. It waits for alignment if splits are paused and no other split can be
-    read.
+    """The state of a consumer. A consumer waits for alignment if some of its splits are paused and
+    no other split can be read.
     """
 
     NOT_INITIALIZED = "not initialised"

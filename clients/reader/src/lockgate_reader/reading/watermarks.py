@@ -67,8 +67,9 @@ class SplitWatermark:
             self.emit()
 
     def silent(self, horizon: int | None) -> None:
-        """Raise the watermark to `horizon` (ms), because the partition is read to its end. Without
-        a `horizon`, mark the split as idle if it has had records, but none with an event time.
+        """Raise the watermark to `horizon` (ms). Call this once the partition has been read to its
+        end. If `horizon` is None, mark the split as idle if it has had records, but no record with
+        an event time.
         """
         if horizon is not None:
             self.value = max(self.value, horizon)
