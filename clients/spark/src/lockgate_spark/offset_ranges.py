@@ -1,4 +1,4 @@
-"""The Kafka records in ranges of offsets, read as batch DataFrames, also over Connect."""
+"""Reads the Kafka records in ranges of offsets as batch DataFrames, also over Connect."""
 
 import json
 from collections import defaultdict
@@ -38,8 +38,8 @@ class Range(NamedTuple):
 
 
 def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Range]) -> DataFrame:
-    """Return the Kafka records in `ranges`, at most one range a partition. `options` are those of a
-    Kafka source; options that select topics and offsets are ignored.
+    """Return the Kafka records in `ranges`, which contain at most one range for each partition.
+    `options` are those of a Kafka source; options that select topics and offsets are ignored.
     """
     starts: dict[str, dict[int, int]] = defaultdict(dict)
     ends: dict[str, dict[int, int]] = defaultdict(dict)

@@ -40,8 +40,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
-    """A `withWatermark(column, delay)` in a query. `column` has several `origins` if a union is
-    below it in the plan.
+    """A `withWatermark(column, delay)` in a query. `column` has one of the `origins` in each branch
+    of a union that is below `withWatermark` in the plan; without a union, it has one origin.
     """
 
     column: str

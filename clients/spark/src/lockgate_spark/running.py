@@ -1,4 +1,4 @@
-"""The registry of the aligned runs and gates of this process."""
+"""Registers the aligned runs and gates of this process."""
 
 import threading
 from collections.abc import Callable
@@ -17,7 +17,9 @@ R = TypeVar("R", bound=Running)
 
 
 class Registry:
-    """The aligned runs and gates of a process, by Spark's query id and run id. Thread-safe."""
+    """Stores the aligned runs and gates of a process by Spark's query id and run id. Safe to use
+    from several threads.
+    """
 
     def __init__(self) -> None:
         self._running: dict[tuple[type, str, str], Running] = {}

@@ -1,5 +1,6 @@
-"""Questions to the server's extension. A question is a hint on a DataFrame, and the answer replaces
-the DataFrame. The extension is `AnswerHints.java`; servers without the extension ignore the hint.
+"""Asks the server's extension questions. A question is a hint on a DataFrame, and the extension
+replaces the DataFrame with the answer. The extension is `AnswerHints.java`; servers without it
+ignore the hint.
 """
 
 import json
@@ -27,8 +28,8 @@ LACKS = (
 
 
 def ask(df: Any, question: str, **given: object) -> Any:
-    """Return the extension's answer to `question` about `df`, as parsed JSON. `given` has the
-    question's arguments.
+    """Return the extension's answer to `question` about `df`, as parsed JSON. `given` are the
+    arguments of the question.
 
     Raises the error that the extension reports, and `UnsupportedQuery` if the server has no
     extension.
@@ -42,7 +43,9 @@ def ask(df: Any, question: str, **given: object) -> Any:
 
 
 def hinted(df: Any, question: str, **given: object) -> Any:
-    """Return `df` with `question` as a hint, which the server's extension replaces by an answer."""
+    """Return `df` with a hint that asks `question`. The server's extension replaces the DataFrame
+    with the answer. `given` are the arguments of the question.
+    """
     return df.hint(HINT, question, json.dumps(given))
 
 

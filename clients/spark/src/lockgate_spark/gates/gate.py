@@ -51,7 +51,7 @@ _LAST_WORD_S = 10.0
 
 class Gate:
     """One run of a gated query. `now` is a monotonic clock and `clock` the wall clock, both in
-    seconds. `shown` has the gauges to keep up to date, if any.
+    seconds. The gate keeps the gauges `shown` up to date, if there are any.
 
     `view` describes how the group limited the batch that was passed on last. It is None before the
     first batch, while a batch waits, and after a batch without event times.

@@ -1,4 +1,4 @@
-"""The checks before a query joins its group, and the membership of one run."""
+"""Checks a query's settings before it joins its group, and makes the membership of a run."""
 
 from lockgate.wire.events import CatchUp
 from lockgate_http.group import joining

@@ -1,5 +1,5 @@
-"""The host's answers to Spark, by which the host aligns streams and plans the batches of each run,
-and its answers to the questions of a Connect client.
+"""Answers the calls of the Java class `Host`. By these calls, Spark aligns streams and plans the
+batches of each run, and Connect clients ask questions, such as for a query's status.
 
 A stream's table in the JVM stores the options and the conf with which it was aligned, and the
 objects that its plan needs. Therefore a new host can continue where another one has ended.
@@ -58,8 +58,8 @@ class HostAnswers(JavaCallback):
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
         """Return the plan that replaces `plan`, the plan of a DataFrame with a hint. For the
         `question` "align", the new plan reads aligned sources. For "times", it reads the event
-        times of the rows, and for any other question, the answer as JSON. `given` has the arguments
-        of the question as JSON.
+        times of the rows, and for any other question, the answer as JSON. `given` is JSON with the
+        arguments of the question.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
@@ -96,8 +96,8 @@ class HostAnswers(JavaCallback):
         return decorate
 
     def _bare(self, table: Any) -> Any:
-        """Return Spark's own table if only the session's conf has aligned `table`, so that options
-        in the code can align it again. Return any other table as it is.
+        """Return Spark's own table if `table` was aligned only through the session's conf, so that
+        it can be aligned again with options set in code. Otherwise return `table`.
         """
         made = self._java.tableOf(table)
         return table if made is None or not made.options().isEmpty() else made.spark()
@@ -128,7 +128,7 @@ class HostAnswers(JavaCallback):
 
 
 def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) -> Any:
-    """Return the answer to a Connect client's `question`, as a value for JSON. `given` has the
+    """Return the answer to a Connect client's `question`, as a value for JSON. `given` contains the
     question's arguments, and `plan` is the plan of the DataFrame with the hint.
     """
     if question == "hello":

@@ -8,7 +8,9 @@ from pyspark.sql import SparkSession
 
 
 class Driver:
-    """The Spark driver that started this process. Environment variables give address and secret."""
+    """The Spark driver that started this process. Its address and secret are read from environment
+    variables.
+    """
 
     def __init__(self) -> None:
         self.gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]

@@ -35,11 +35,11 @@ class KafkaSource(Source, Protocol):
 
 
 class DroppedRows:
-    """The rows that Spark drops as late in one run. `sources` are the run's sources by index.
+    """Finds the rows that Spark drops as late in one run. `sources` are the run's sources by index.
 
     If `exact` is true, rows are followed through the plan to the operators that drop late rows. If
-    it is false, each row counts as dropped whose event time is late when the row is read, although
-    Spark may keep the row.
+    `exact` is false, each row whose event time is late when the row is read counts as dropped,
+    although Spark may keep the row.
 
     Raises `UnsupportedQuery` if late rows of this query cannot be followed to the operators. The
     message is the reason, as part of a sentence.

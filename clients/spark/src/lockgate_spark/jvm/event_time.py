@@ -1,5 +1,5 @@
-"""Event time in the payload: a Spark SQL expression over Kafka's columns, which the driver
-evaluates for single records.
+"""Compiles an event time in the payload: a Spark SQL expression over Kafka's columns, which the
+driver evaluates for single records.
 
 Spark itself resolves, checks and compiles the expression, with the session's time zone and ANSI
 mode; no job runs. `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of a

@@ -28,7 +28,9 @@ _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC
 
 
 class LateTopic:
-    """The topic `name` on the brokers of a Kafka source with these `options`."""
+    """The Kafka topic to which late rows are written. `name` is its name, and `options` are those
+    of a Kafka source on the same brokers. Only the `kafka.*` options are used.
+    """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         self.name = name
@@ -36,7 +38,7 @@ class LateTopic:
 
     @classmethod
     def checked(cls, name: str, sources: Mapping[int, KafkaSource], spark: SparkSession) -> "LateTopic":
-        """Return the topic `name` on the brokers of the first of these sources. Raises
+        """Return the topic `name` on the brokers of the first source in `sources`. Raises
         `ConfigurationError` if the topic is missing or not accessible, or if a source reads it.
         """
         where = f"Alignment(late_rows_topic={name!r})"

@@ -1,4 +1,4 @@
-"""Storage of a short text for a query's next run, in the query's checkpoint folder."""
+"""Stores a short text for a query's next run, in the query's checkpoint folder."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The offsets of a run's sources, from Spark's offset log and its progress.
+"""Reads the offsets of a run's sources from Spark's offset log and from the query's progress.
 
 Spark numbers a query's sources in the order of the plan. If all sources have names (source
 evolution, from Spark 4.2 on), it uses the names. The log has two formats:

@@ -54,7 +54,9 @@ def check_before(spark: Any, alignment: Alignment) -> None:
 
 
 class SparkAlignedRun(AlignedRun):
-    """An aligned run with the table and the count of its late rows, if `late_rows` asks for one."""
+    """An aligned run in Spark. `table` writes late rows to a table, and `count` counts them; each
+    is None unless `late_rows` asks for it.
+    """
 
     table: KeptRows | None = None
     count: LateCount | None = None

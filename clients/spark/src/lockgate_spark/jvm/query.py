@@ -97,7 +97,7 @@ class QueryRun(SourceOffsets):
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
         """Return the run of the batch that the logical plan `plan` reads; None if the plan reads no
         batch of a running query. Spark Connect needs this method, because a client sees the batch
-        in another session than the run's.
+        in a different session from the run's.
         """
         for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":

@@ -46,7 +46,9 @@ OpenRun = Callable[[str], SparkAlignedRun]
 
 
 class _Opening(SparkProxy):
-    """A proxy for an object of Spark that leads to a `Stream`."""
+    """A proxy for one of the objects from which Spark makes a `Stream`. `opens` are the values that
+    a `Scan` needs to open the stream.
+    """
 
     def __init__(self, java: Any, gateway: Any, *opens: Any) -> None:
         super().__init__(java, gateway)
@@ -54,7 +56,9 @@ class _Opening(SparkProxy):
 
 
 class Table(_Opening):
-    """A proxy for Spark's Kafka table. `opens` is an `OpenRun`, and the source's event time."""
+    """A proxy for Spark's Kafka table. `opens` consists of an `OpenRun` and the source's event
+    time.
+    """
 
     ANSWERS = ("newScanBuilder",)
     INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
@@ -267,12 +271,11 @@ def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlign
 
 
 def limits_of(limit: Any) -> tuple[int | None, Least | None]:
-    """Return the maximum number of offsets that a `ReadLimit` allows in a batch, and the number of
-    offsets that it waits for, with its longest wait (ms). Either is None if `limit` has no such
-    number.
+    """Return the maximum number of offsets per batch that a `ReadLimit` sets, and the minimum it
+    waits for with its longest wait (ms). Each is None if `limit` does not set it.
 
-    Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if the limit is
-    anything other than numbers of offsets.
+    Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if `limit` limits
+    anything but the number of offsets.
     """
     most: int | None = None
     least: Least | None = None

@@ -23,7 +23,7 @@ class Watch:
 
     def comes(self, ends: Mapping[str, int], seconds: float) -> bool:
         """Wait at most `seconds` for a record at or beyond `ends`, the end of each split. Return
-        whether one has come.
+        whether such a record has come.
         """
         if ends != self._ends:
             lines = ("\t".join((*split.rpartition("-")[::2], str(end))) for split, end in ends.items())

@@ -1,4 +1,3 @@
-"""The logs of a source's splits, which answer a plan's questions about unread records. The theory
-is in `kafka` (look-ups by time), `crossing` (search by reading) and `highest` (the highest event
-times).
+"""Looks up unread records in the logs of a source's splits, for plans. The theory is in `kafka`
+(look-ups by time), `crossing` (search by reading) and `highest` (the highest event times).
 """

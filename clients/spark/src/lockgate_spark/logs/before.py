@@ -1,5 +1,6 @@
-"""The event time that a source's logs had reached before the offsets at which the query begins to
-read. Windows that begin at or below that time may have records that the query does not read.
+"""Finds the event time that a source's logs had reached before the offsets at which the query
+begins to read. Windows that begin at or below that time may have records that the query does not
+read.
 
 In each split, the last record before the position (the offset at which the query begins) gives that
 time: no earlier record, deleted or not, is above it by more than the out-of-orderness. The thousand

@@ -1,4 +1,4 @@
-"""The check that no record of a window comes after the batch that ends at the window's end.
+"""Checks that no record of a window comes after the batch that ends at the window's end.
 
 Each split's log is searched from the end of the batch to the first record that is `disorder` above
 the window's end. If the log is out of order by at most `disorder`, no record of the window comes

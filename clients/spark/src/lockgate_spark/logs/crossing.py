@@ -1,5 +1,5 @@
-"""The search for the offset at which a split's log passes an event time. It reads a few records,
-and is used if Kafka's look-ups by time do not help.
+"""Searches for the offset at which a split's log passes an event time. The search reads a few
+records, and is used if Kafka's look-ups by time do not help.
 
 The next offset to read is guessed by linear interpolation between a record that is known to be at
 or below the event time and one that is known to be above it, or from the rate at which the log grew
@@ -8,7 +8,8 @@ recently. If a guess does not halve the interval, the next step does. So a cross
 
 Kafka sends some more records along with each one that is requested (a window), and the JVM inspects
 these, too. So a guess only has to be near, and aims half a window too low. Records without a
-credible event time are skipped: they are read together with the next credible record.
+credible event time (`event_times.Credible`) are skipped: a batch reads them together with the next
+credible record.
 
 The search assumes that the log is sorted. If the log is out of order by `disorder`, records before
 the offset that was found may be up to `disorder` above the event time, and records after it may be

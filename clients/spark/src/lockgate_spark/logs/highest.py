@@ -1,11 +1,12 @@
-"""The highest event time among the records below the end of each split. The partition watermarks of
-a plan are based on it.
+"""Finds the highest event time among the records below the end of each split. The partition
+watermarks of a plan are based on it.
 
 Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
 marker at the end of a transaction (which has the broker's time), to an aborted record, or to a
 record beyond the end. So the result is only a claim, and **only a record that lockgate has read
-counts**. This includes the records that Kafka sends along with each read. When a plan reads its
-first unread records, it usually sees a live log to its end. Otherwise, these records are read:
+counts**. This includes the records that Kafka sends along with each read. When a plan reads the
+first unread record of a live log, Kafka usually sends all records up to the end along with it.
+Otherwise, these records are read:
 
 * if the time of a claim is above all event times read so far, the record at its offset, together
   with the records just before the end;
@@ -31,7 +32,10 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 
 @dataclass(slots=True)
 class Highest:
-    """The state of one split. `record` has the highest event time that was read; None at first."""
+    """Progress of the search for the highest event time in one split. `record` is the record with
+    the highest event time read so far; None at first. The *claim* is the record that Kafka's last
+    look-up has returned, as long as no read has confirmed or refuted it.
+    """
 
     record: Head | None = None
     _named: Head | None = None  # by the last look-up
@@ -119,7 +123,9 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Store that `tail` has searched below `end`, and where below it the next search begins."""
+        """Store that `tail` has searched for the last record below `end`, and how far before the
+        end the next search begins.
+        """
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))

@@ -1,4 +1,4 @@
-"""The split logs of a Kafka source whose event time is in the payload.
+"""Looks up event times in the logs of a Kafka source whose event time is in the payload.
 
 Kafka cannot look up records by such a time. So each look-up reads a few records of all splits at
 once, and keeps their event times in a sparse index of each split (`points`). The search
@@ -23,7 +23,7 @@ MOST_READS = 12
 
 @dataclass
 class IndexedSplitLog(KafkaSplitLog):
-    """The logs of one source's splits, searched by reading records."""
+    """Looks up offsets and event times in one source's Kafka partitions, by reading records."""
 
     @property
     def read_budget_spent(self) -> bool:

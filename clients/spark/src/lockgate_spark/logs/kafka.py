@@ -1,10 +1,11 @@
-"""The split logs of one Kafka source: Kafka's look-ups by time, and the findings from them so far.
+"""Looks up offsets and event times in the Kafka partitions of one source, and stores the findings.
 
 Event time is Kafka's record timestamp. One look-up (ListOffsets by time) covers all splits at once.
 For each split, it returns the first record of the whole log with a timestamp at or above a given
-time. If this record lies below the position, either the split is ahead of the given time, or its
-log is out of order at this record. The first unread record shows which. A look-up never goes beyond
-a record stamped 2099, so this record hides all records after it.
+time. If this record lies below the position (the next offset to read), either the split is ahead of
+the given time, or its log is out of order at this record. The first unread record shows which of
+the two is true. A look-up never goes beyond a record stamped 2099, so this record hides all records
+after it.
 
 If a look-up cannot find the first unread record above a time, the split is searched by reading
 single records (`crossing`), which are kept (`points`). Each step is one request for all splits.
@@ -49,9 +50,10 @@ _MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hid
 
 @dataclass
 class KafkaSplitLog:
-    """The logs of one source's splits. Not thread-safe: only one thread at a time may plan a query.
+    """Looks up offsets and event times in the Kafka partitions of one source. Not thread-safe: only
+    one thread at a time may plan a query.
 
-    `learned` has the findings about each split so far, and `asks_before_ends` says whether
+    `learned` maps each split to the findings about it so far, and `asks_before_ends` says whether
     `ask_ends` will first ask Kafka for the highest event times.
     """
 
@@ -215,9 +217,10 @@ class KafkaSplitLog:
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Read the logs at the `stops`, and return whether the first credible record at each one is
-        above `target` (ms), as a look-up has claimed. If not, the look-up has returned a marker
-        that hides older records, and the plan has to be made again.
+        """Read the logs at `stops`, the records at which a plan would stop, and return whether the
+        first credible record at each one is above `target` (ms), as a look-up has claimed. If not,
+        the look-up has returned a marker that hides older records, and the plan has to be made
+        again.
 
         Each stop is read once. If there are more than `MOST_CONFIRMED` new stops, only those
         furthest above `target` are read.

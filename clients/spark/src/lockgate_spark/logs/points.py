@@ -26,7 +26,7 @@ class Points:
         first_met: The first record found without a credible event time.
         pace: Offsets per ms of event time between the last two positions.
         disorder: The largest time (ms) by which a record was older than one before it.
-        compared: The approximate number of records that were compared for `disorder`.
+        compared: The approximate number of records that were compared to measure `disorder`.
     """
 
     first_met: Head | None = None  # the first one of the others that was met
@@ -149,7 +149,7 @@ class Points:
 
 @dataclass(slots=True)
 class Learned:
-    """The findings about one split so far."""
+    """The findings about one split so far, from look-ups and from reading."""
 
     # for which position, and the first credible record there
     head: tuple[int, Head | None] | None = None

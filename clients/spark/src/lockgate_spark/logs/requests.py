@@ -24,8 +24,9 @@ _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 @dataclass(frozen=True, slots=True)
 class EndsAsked:
     """The `ends` of the logs up to which a plan may read, as Kafka returned them after `now` (wall
-    clock in ms). `live` has the ends including open transactions and records appended since
-    AvailableNow fixed the ends. They were requested before `ends`; None if not requested.
+    clock in ms). The ends in `live` include open transactions and records appended since
+    AvailableNow fixed the ends. `live` was requested before `ends`; it is None if it was not
+    requested.
     """
 
     now: int
@@ -34,8 +35,9 @@ class EndsAsked:
 
 
 class KafkaRequests:
-    """Requests about the splits in `order`. `made` counts the requests for offsets and records. All
-    methods that ask Kafka, except `sample`, raise the errors of Kafka's client. Not thread-safe.
+    """Sends requests about the splits in `order` to Kafka. `made` counts the requests for offsets
+    and records. All methods that ask Kafka, except `sample`, raise the errors of Kafka's client.
+    Not thread-safe.
     """
 
     def __init__(self, jvm: Any) -> None:

@@ -1,8 +1,8 @@
-"""The configuration of a source's topics, as far as a plan depends on it: how long records are
-kept, and whether the broker's or the producer's clock stamps them.
+"""Requests the configuration of a source's topics, as far as plans depend on it: how long records
+are kept, and whether the broker's or the producer's clock stamps them.
 
 The configuration is requested when a topic is first seen. While a plan needs the retention, it is
-requested again every few minutes, because operators change it while queries run. A topic whose
+requested again every few minutes, because people change it while queries run. A topic whose
 configuration is not known is assumed to keep everything.
 """
 
@@ -30,7 +30,7 @@ class TopicConfig(NamedTuple):
 
 @dataclass
 class TopicConfigs:
-    """The configurations of one source's topics."""
+    """Requests and stores the configurations of one source's topics."""
 
     _known: dict[str, TopicConfig] = field(default_factory=dict)
     _asked_at: int = 0  # wall clock in ms

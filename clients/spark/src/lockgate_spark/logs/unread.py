@@ -33,8 +33,8 @@ class Source(Protocol):
 
     Attributes:
         budget: The maximum number of offsets in a batch; None for no limit.
-        fixed_at: Wall clock (ms) before the ends were fixed for a run under AvailableNow; None if
-            they follow the log.
+        fixed_at: Wall-clock time (ms) just before the ends were fixed for a run under AvailableNow;
+            None if the ends follow the log.
     """
 
     log: KafkaSplitLog
@@ -49,7 +49,9 @@ class Source(Protocol):
         """Return the offsets at which the source starts without a checkpoint."""
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        """Wait at most `seconds` for a record at or beyond `ends`. Return whether one has come."""
+        """Wait at most `seconds` for a record at or beyond `ends`. Return whether such a record has
+        come.
+        """
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
         """Return a summary of the records in `ranges` of offsets, one for each split."""
@@ -63,8 +65,8 @@ class Source(Protocol):
 @dataclass(frozen=True, slots=True)
 class Unread:
     """The positions and ends of all sources' splits. Requests go to each source's `KafkaSplitLog`.
-    `live_ends` has ends including open transactions and later records (`EndsAsked.live`), for the
-    sources for which they were requested.
+    `live_ends` maps the sources for which they were requested to ends that include open
+    transactions and later records (`EndsAsked.live`).
     """
 
     sources: Mapping[int, Source]

@@ -1,11 +1,12 @@
-"""Splits that are stopped by a record whose timestamp is ahead of the clock.
+"""Tracks the splits in which reading has stopped at a record with a future event time.
 
-Such a record is not read until the clock reaches its time, and all records behind it wait, too. The
-other splits are still read, and Spark's watermark rises. So the waiting records may be late by the
-time they are read. This module counts the late ones, up to the first record that is not late.
+Such a record is not read until the clock reaches its event time, and all later records of its split
+wait, too. The other splits are still read, and Spark's watermark rises. So the waiting records may
+be late by the time they are read. This module counts the late records of each split, up to the
+first one that is not late.
 
-While a split is stopped, the records that arrive in it show whether the stopping record or the
-driver's clock (`driver_clock`) is wrong.
+While a split is stopped, the records that are appended to it show which is wrong: the event time at
+which the split has stopped, or the driver's clock (`driver_clock`).
 """
 
 import logging
@@ -29,7 +30,7 @@ _WARNED_AFTER_S = 30.0  # by then the driver's clock would have been found to be
 
 @dataclass(slots=True)
 class _Stop:
-    """One stopped split."""
+    """A split in which reading has stopped at the record `head`."""
 
     head: Head  # the record that stops it
     since: float  # when it was stopped, by the monotonic clock in seconds
@@ -39,8 +40,8 @@ class _Stop:
 
 
 class Ahead:
-    """The splits of one run that are stopped by records ahead of the clock. `ticks` is a monotonic
-    clock, in seconds.
+    """Tracks the splits of one run in which reading has stopped at a record with a future event
+    time. `ticks` is a monotonic clock, in seconds.
     """
 
     def __init__(self, ticks: Callable[[], float]) -> None:
@@ -52,13 +53,15 @@ class Ahead:
 
     @property
     def too_late(self) -> int:
-        """The number of records that were late because an earlier one had stopped their split."""
+        """Number of records so far that were late because reading had stopped at an earlier record
+        of their split.
+        """
         return self._late + sum(stop.late for stop in self._stops.values())
 
     @property
     def stopped(self) -> dict[Key, int]:
-        """How long (ms) each stopped split has been stopped. Splits stopped for less than a second
-        are left out.
+        """Time (ms) since reading stopped, for each stopped split. Splits stopped for less than a
+        second are left out.
         """
         now = self._ticks()
         return {
@@ -66,8 +69,8 @@ class Ahead:
         }
 
     def why(self, key: Key, now: int) -> str:
-        """Return why the split `key` is stopped at `now` (wall clock in ms), as the end of a
-        sentence that begins with the split's name. Return an empty string if the split is not
+        """Return why reading has stopped in the split `key` at `now` (wall clock in ms), as the end
+        of a sentence that begins with the split's name. Return an empty string if the split is not
         stopped, or has been stopped for less than a second.
         """
         if key not in self.stopped:
@@ -78,11 +81,12 @@ class Ahead:
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
         """Update the list of stopped splits from each split's first unread record, and count late
-        records. `now` is the wall-clock time (ms) before Kafka was asked for the ends.
-        `spark_watermark` (ms) is MIN if there is none.
+        records in these splits. `now` is the wall-clock time (ms) before Kafka was asked for the
+        ends. `spark_watermark` (ms) is MIN if the query has no watermark.
 
-        Return, by split, how far (ms) the first new record behind the stopping one is ahead of
-        `now`. New records are inspected at most once a second; in between, the result is empty.
+        Return, for each stopped split with new records, how far (ms) the first new record is ahead
+        of `now`. New records are inspected at most once a second; between two inspections, the
+        result is empty.
         """
         ticks = self._ticks()
         self._known = ends = {key: end for key, _, end in unread.splits()}
@@ -110,8 +114,8 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """Count the late records of each split in `keys` behind the record that stops or stopped
-        it. Counting ends at the first record that is not late.
+        """In each split in `keys`, count the late records after the record at which the split is or
+        was stopped, up to the first record that is not late.
         """
         if spark_watermark == watermark.MIN:
             return
@@ -156,8 +160,8 @@ class Ahead:
 def read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
-    """Return, for each range of offsets, the first record with a credible event time. `credible`
-    returns the range of credible event times of a source.
+    """Read the first record with a credible event time in each range of offsets, and return the
+    readings. `credible` returns the range of credible event times of a source.
     """
     by_source: dict[int, dict[str, tuple[int, int]]] = {}
     for (i, split), offsets in ranges.items():

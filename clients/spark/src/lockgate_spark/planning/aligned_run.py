@@ -1,8 +1,8 @@
-"""One run of one query, with all its aligned sources.
+"""Plans the batches of one run of a query, for all aligned sources of the query.
 
 Spark asks the sources one after the other where the next batch ends. The first source in Spark's
-order leads: when Spark asks it, the plan for all sources is made, and the others are answered from
-that plan. So all parts of a batch come from one plan.
+order leads: when Spark asks it, the plan for all sources is made. The other sources return the ends
+that this plan has set for them. So all parts of a batch come from one plan.
 
 A plan begins where the last batch ended. For the leading source, this is the `start` that Spark
 passes. Spark has not passed the `start` of the other sources yet, so the offsets of their last
@@ -39,15 +39,16 @@ _ROUND = "round"  # of the last plan: its leader, and its answers
 
 
 class AlignedRun:
-    """One run of one query, which plans the batches of all its aligned sources.
+    """Plans the batches of all aligned sources in one run of a query.
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits for a
     number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
-    another thread, so that the requests for the next plan are made while Spark runs a batch. If it
-    is None, they are made when Spark asks for the plan. `membership` is None without a group, and
-    in observe mode. The run keeps `gauges` and `report` up to date, if there are any. `kept` is a
-    map that outlives this process. It stores each plan's answers before one is returned, so that
-    another process can continue the run; if it is None, they are not stored.
+    another thread, so that the requests for the next plan are made while Spark runs a batch. If
+    `begin` is None, these requests are made when Spark asks for the plan. `membership` is None
+    without a group, and in observe mode. The run keeps `gauges` and `report` up to date, if there
+    are any. `kept` is a map that outlives this process. The run stores the ends of each plan in it
+    before Spark receives any of them, so that another process can continue the run. If `kept` is
+    None, the ends are not stored.
     """
 
     def __init__(
@@ -171,8 +172,8 @@ class AlignedRun:
             self._gauges.show_late(index, total)
 
     def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """Tell the report that a batch of source `index` is done. `batch` has the counts of its
-        late rows; it is None if they are not counted.
+        """Tell the report that a batch of source `index` is done. `batch` contains the counts of
+        the batch's late rows; it is None if late rows are not counted.
         """
         self._tell_report(lambda report: report.after_batch(index, batch))
 
@@ -277,8 +278,9 @@ class AlignedRun:
             self._gauges.show_held(planned.plan, self.planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Remember `offsets` as the last answer for the source `index`. If `offsets` is empty
-        because all topics of the source were deleted, keep the previous answer, as Spark does.
+        """Store `offsets`, which Spark receives as the end of the next batch of the source `index`.
+        If `offsets` is empty because all topics of the source were deleted, keep the previously
+        stored offsets, as Spark does.
         """
         if offsets or index not in self._served:
             self._served[index] = offsets

@@ -1,6 +1,6 @@
-"""The bounds of one query's plans: `max_drift`, `idle_timeout` and `disorder` (the
-out-of-orderness), all in ms. They follow from the user's settings, the watermark delay, the group's
-drift, and measurements.
+"""Computes the bounds that the plans of one query assume: `max_drift`, `idle_timeout` and
+`disorder` (the out-of-orderness), all in ms. They follow from the user's settings, the watermark
+delay, the group's drift, and measurements.
 
 **The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
 in `lockgate.plan.model`. If event time is in the payload, a batch may contain records that are
@@ -10,9 +10,9 @@ Spark uses the lowest of several watermarks, so the longest delay counts. With
 `multipleWatermarkPolicy=max`, the shortest one counts.
 
 **Out of order.** If the user has set `max_out_of_orderness`, plans use it. Otherwise they use the
-largest one that was measured, up to half of `max_drift`, so that a single record from yesterday
-cannot use up the drift of the whole group. If a larger one than that was measured, a warning is
-logged (`telemetry.out_of_order`). If fewer than `ENOUGH` records of a split were compared, plans
+largest measured out-of-orderness, up to half of `max_drift`, so that a single record from yesterday
+cannot use up the drift of the whole group. If more than that was measured, a warning is logged
+(`telemetry.record_warnings`). If fewer than `ENOUGH` records of a split were compared, plans
 assume half of `max_drift` for this split. This assumption costs nothing if no producer lags,
 because the clock then limits how far the other splits may be read. If the split's producer lags,
 the others wait for the split that much longer.
@@ -33,8 +33,8 @@ ENOUGH = 50
 
 
 def most_learned(max_drift: int) -> int:
-    """Return the largest out-of-orderness (ms) that plans allow for if the user has promised
-    none.
+    """Return the largest out-of-orderness (ms) that plans allow for if the user has not set
+    `max_out_of_orderness`.
     """
     return max_drift // 2
 
@@ -74,7 +74,9 @@ def own_bounds(
 
 
 class QueryBounds:
-    """The current bounds of one run. Spark must have planned the query before their first use."""
+    """Computes the bounds that the plans of one run assume: `max_drift`, `idle_timeout` and
+    `disorder`, all in ms. Spark must have planned the query before the first use of this object.
+    """
 
     def __init__(
         self, alignment: Alignment, run: Checkpointed, membership: Membership | None, sources: Mapping[int, Source]
@@ -83,14 +85,14 @@ class QueryBounds:
         self._seen = 0
 
     def measure(self) -> None:
-        """Set the measured out-of-orderness to the largest one that the logs have shown."""
+        """Set the measured out-of-orderness to the largest one found so far in any split."""
         logs = (source.log for source in self._sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Return `backlogs` with the largest out-of-orderness that plans allow for, in each split
-        of which fewer than `ENOUGH` records were compared. If the user has set
-        `max_out_of_orderness`, return `backlogs` unchanged.
+        """Return a copy of `backlogs` in which `disorder` is the largest out-of-orderness that
+        plans allow for, in each split of which fewer than `ENOUGH` records were compared. If the
+        user has set `max_out_of_orderness`, return `backlogs` unchanged.
         """
         if self.are_promised:
             return backlogs
@@ -99,8 +101,8 @@ class QueryBounds:
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self, *, in_order: bool = False) -> Bounds:
-        """Return the bounds that follow from all measurements so far. If `in_order` is true, return
-        the bounds as they would be if no record were out of order.
+        """Return the bounds that a plan assumes now: `max_drift`, `idle_timeout` and `disorder`,
+        all in ms. If `in_order` is true, ignore the measured out-of-orderness.
         """
         drift = None if self._membership is None else self._membership.max_drift
         seen = 0 if in_order else self._seen
@@ -132,8 +134,8 @@ class QueryBounds:
 
     @cached_property
     def _stored_watermark(self) -> int:
-        """Spark's watermark (ms) in the checkpoint when this run began; MIN if there was none, and
-        in observe mode.
+        """Spark's watermark (ms) in the checkpoint when this run began; MIN in observe mode, or if
+        the checkpoint had no watermark.
         """
         stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
         return watermark.MIN if stored is None else stored

@@ -1,5 +1,6 @@
-"""The clock of one run's plans. It follows the driver's clock, unless a jump or new records show
-that the driver's clock is wrong, which is logged. The rule is in `lockgate.plan.clock`.
+"""The clock that the plans of one run use. It follows the driver's clock. If a jump or new records
+show that the driver's clock is wrong, plans continue from a corrected time, and a warning is
+logged. The rule is in `lockgate.plan.clock`.
 """
 
 import logging
@@ -16,8 +17,8 @@ _LEAST_TOLD_MS = 5_000
 
 
 class DriverClock(PlanClock):
-    """The clock of one run's plans. `clock` is the wall clock and `ticks` a monotonic clock, both
-    in seconds.
+    """The clock that the plans of one run use. `clock` is the driver's wall clock and `ticks` a
+    monotonic clock, both in seconds.
     """
 
     def __init__(self, clock: Callable[[], float], ticks: Callable[[], float]) -> None:
@@ -34,7 +35,10 @@ class DriverClock(PlanClock):
         return now / 1000
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Correct the clock by new records, and log a change."""
+        """Correct the clock if new records show that the driver's clock is wrong, and log the
+        correction. `ahead` maps splits to how far (ms) a new record of the split is ahead of the
+        clock.
+        """
         super().show(ahead)
         self._tell_offset()
 

@@ -41,8 +41,8 @@ _STALLED_S = 2.0  # a horizon that has not risen for this long will not rise in 
 
 
 class EmptyPlans:
-    """The waits of one run. `ticks` is a monotonic clock, in seconds. `sleep` waits for a number of
-    seconds, or until the run ends.
+    """Waits after plans of one run that read nothing. `ticks` is a monotonic clock, in seconds.
+    `sleep` waits for a number of seconds, or until the run ends.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
-"""The check for an `event_time` that gives a time for no record at all, because a field is misspelt
-or the topic contains something else. A query with such an expression is ended, since none of its
-records could be aligned.
+"""Ends a query whose `event_time` expression is null for every inspected record, because a field is
+misspelt or the topic contains something else. None of the query's records could be aligned.
 
 **The rule.** As long as no record of a source has had an event time, each plan looks for an event
 time among the unread records. If there is none, the last `LOOKED` records of up to `MOST_SPLITS`
-splits are inspected. The query is ended if at least one of these has a value, and none has an event
-time. So a query is not ended by an empty topic, by records without a value, or by one partition
-without times if others have times. Once a source has shown an event time, it is not checked again:
-later records without a time are left out with a warning (`record_warnings`).
+splits are inspected. The query is ended if at least one of these records has a value and none of
+them has an event time. So a query is not ended by an empty topic, by records without a value, or by
+one partition without times if others have times. Once an event time was found in a source, the
+source is not checked again: later records without a time are left out with a warning
+(`record_warnings`).
 """
 
 import json
@@ -23,15 +23,18 @@ _MOST_NAMES = 20
 
 
 class EventTimeCheck:
-    """Finds the sources of one run whose `event_time` gives no time."""
+    """Detects sources whose `event_time` expression is null for every inspected record. Once an
+    event time was found in a source, the source is not checked again.
+    """
 
     def __init__(self) -> None:
         self._shown: set[int] = set()
         self._looked: dict[int, Mapping[str, int]] = {}  # the ends at the last look
 
     def check(self, unread: Unread) -> None:
-        """Inspect the sources that have not shown an event time yet. Raises `ConfigurationError` if
-        the `event_time` of a source gives a time for none of the inspected records.
+        """Inspect the sources in which no event time was found yet. Raises `ConfigurationError` if
+        the `event_time` of a source is null for every inspected record although some of them have a
+        value.
         """
         for i, source in unread.sources.items():
             if i in self._shown:

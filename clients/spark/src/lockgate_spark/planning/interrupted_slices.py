@@ -1,11 +1,11 @@
-"""Windows with missing records: some were deleted, or lie before the offset at which the query
-begins to read.
+"""Finds the windows that lack records, because some were deleted, or lie before the offset at which
+the query begins to read.
 
 **The rule.** A split is read without a gap if its next batch begins where the last one ended (at
 offset 0 if there was none), and its log does not begin later. Otherwise records are missing:
 `startingTimestamp` or `startingOffsets` began within the log, retention or `delete_records` deleted
-unread records, or a query without slices read them. The event time of a missing record is at most
-`t` plus `disorder` (the out-of-orderness). Here `t` is
+unread records, or a run without `Alignment(slice=…)` read them. The event time of a missing record
+is at most `t` plus `disorder` (the out-of-orderness). Here `t` is
 
 * the event time of the last record before the split's position, if the log still has this record
   (`logs.before`),
@@ -33,8 +33,9 @@ BySplit = dict[Key, int]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The unread records from which a draft was made. `heads` has the first one of each split,
-    `disorder` is how far out of order (ms) records may be, and `now` is the wall-clock time in ms.
+    """The unread records from which a draft was made. `heads` maps each split to its first unread
+    record, `disorder` is how far out of order (ms) records may be, and `now` is the wall-clock time
+    in ms.
     """
 
     unread: Unread
@@ -47,8 +48,8 @@ class InterruptedSlices:
     """Finds the windows of one run in which records are missing.
 
     `upto` maps each split with missing records to an upper bound (ms) on the event times of these
-    records. The bound does not include the out-of-orderness. `ends` has the offsets at which the
-    last batch before this run ended.
+    records. The bound does not include the out-of-orderness. `ends` maps splits to the offsets at
+    which the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: BySplit, ends: BySplit) -> None:

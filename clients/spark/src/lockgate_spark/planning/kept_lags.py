@@ -1,10 +1,11 @@
-"""The producer lags of a query's splits, kept beside its checkpoint so that a restart can use them.
+"""Stores the producer lags of a query's splits beside its checkpoint, so that a restart can use
+them.
 
 **When.** The lags are written at the end of a run. They are also written by each plan that has seen
 a producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is
 carried out. A smaller excess may be lost if the process is killed. The loss does no harm, because
-the next run waits for a quarter more than the written lag. If a producer only shows its written lag
-again, the lags are written at most every half hour.
+the next run waits for a quarter more than the written lag. If a producer's lag only reaches its
+written value again, the lags are written at most every half hour.
 
 **Form.** The last two versions of the lags are kept as JSON texts (`memory`). If the file system
 cannot store a text, one warning is logged and the query continues; the next run then measures the
@@ -31,8 +32,9 @@ FORMAT = 1
 
 
 class KeptLags:
-    """The kept lags of one query, read from the newer of the two texts in `memory`. `now` is the
-    wall-clock time in ms. Errors are only logged. If no text can be read, there are no kept lags.
+    """Stores the producer lags of one query across restarts. The lags of the previous run are read
+    from the newer of the two texts in `memory`. `now` is the wall-clock time in ms. Errors are only
+    logged. If no text can be read, this run begins without lags.
     """
 
     def __init__(self, memory: Memory, now: int) -> None:
@@ -47,7 +49,7 @@ class KeptLags:
             self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
-        """Return the kept state of a split's producer; an empty `Shown` if none is kept."""
+        """Return the stored state of a split's producer; an empty `Shown` if none is stored."""
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
@@ -78,7 +80,10 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON form of a kept text. `splits` has, for each split, the values of its `Shown`."""
+    """The JSON content of one stored file of producer lags. `splits` maps each split to the fields
+    of its `Shown`. `number` rises by one with each write, so the file with the higher number is the
+    newer one.
+    """
 
     CLOSED: ClassVar[bool] = True
 

@@ -1,5 +1,5 @@
-"""The look: the first step of each plan. It makes the plan's requests to Kafka and returns the
-answers as one value.
+"""Makes the first step of each plan, the *look*: it sends the plan's requests to Kafka and returns
+the answers as one value (`steps.Look`).
 
 The second step, the draft, needs the highest event time that the budgets allow. This is found by a
 search in which each request to Kafka depends on the answer to the previous one. So the search is
@@ -31,8 +31,9 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 
 class Looker:
-    """Makes the looks of one run (`Look`). Each look begins its search with what the previous one
-    has found. Spark must have opened all sources before the first look.
+    """Makes the looks of one run (`Look`). To find the highest event time that the budgets allow,
+    each look starts from the result of the previous look. Spark must have opened all sources before
+    the first look.
 
     `last` is the last look; None before the first one.
     """
@@ -64,7 +65,9 @@ class Looker:
 
     @cached_property
     def producers(self) -> Producers:
-        """The lags of the splits' producers."""
+        """The measured lags of the producers of this run's splits, and the bounds that follow from
+        them.
+        """
         kept = None if self._observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
         return Producers(self._alignment, self._clock, kept)
 
@@ -105,7 +108,7 @@ class Looker:
 
     def sum_up(self) -> None:
         """Log the late records that were not logged yet, and write the producers' lags beside the
-        checkpoint. Call it at the end of the run.
+        checkpoint. Call this method at the end of the run.
         """
         if self.last is not None:
             self.producers.sum_up()

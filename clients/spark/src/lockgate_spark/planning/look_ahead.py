@@ -1,11 +1,12 @@
-"""The look at the logs for the next plan, made while Spark runs the batch before it.
+"""Query the logs for the next plan while Spark still runs the current batch. The *look* is the
+first step of a plan: it makes the plan's requests to Kafka (`planning.look`).
 
-A look needs only the offsets at which the next batch begins. They are known as soon as the batch
-before it is planned. A plan made from an earlier look loses no rows either, because every plan
-allows for records that are still to come. It only misses the newest records, and these do not
-matter if the budgets limit the batch. So a look ahead is made only after a batch that the budgets
-limited, and used only if they limit the next batch, too. In live operation, the budgets do not
-limit the batches, so the look is made when Spark asks for the plan.
+A look needs only the offsets at which the next batch begins. They are known as soon as the current
+batch is planned. A plan made from an earlier look loses no rows, because every plan allows for
+records that are still to come. It only misses the newest records, and these do not matter if the
+budgets limit the batch. So a look ahead is made only after a batch that the budgets limited, and
+used only if the budgets limit the next batch, too. In live operation, they do not limit the
+batches, so the look is made when Spark asks for the plan.
 """
 
 import logging
@@ -40,7 +41,7 @@ class _UnderWay(NamedTuple):
 
 class LookAhead:
     """Makes the look for the next plan on another thread, for one run. `begin` starts the thread;
-    if it is None, no look is made ahead. `clock` is the wall clock in seconds.
+    if `begin` is None, no look is made ahead. `clock` is the wall clock in seconds.
 
     From the start of a look until `take` or `end` has returned, only the look's thread may use
     `looker`.
@@ -69,11 +70,10 @@ class LookAhead:
         self._under_way = _UnderWay(positions, future, self._begin(look))
 
     def take(self, positions: Positions) -> Look | None:
-        """Wait for the look that `begin` has started, and return it. Return None if none was
-        started, if the look was made for other positions, if it has failed, or if it is no longer
-        valid.
+        """Wait for the look that `begin` has started, and return it. Return None if no look was
+        started, or if the look was made for other positions, has failed, or is no longer valid.
 
-        Raises `Stopped` if the query is stopped meanwhile.
+        Raises `Stopped` if the query is stopped during the wait.
         """
         if self._under_way is None:
             return None

@@ -1,5 +1,5 @@
-"""Texts that lockgate keeps in the folder `lockgate` of a query's checkpoint. The query can do
-without them: if a text cannot be read, a warning is logged, and a new one is written.
+"""Stores texts in the folder `lockgate` of a query's checkpoint. The query also works without these
+texts: if one cannot be read, a warning is logged, and a new text is written.
 """
 
 import json
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class Memory(Protocol):
-    """Storage for the last two versions of a text, which outlives restarts of the query. If the
-    newer one is incomplete, the older one can still be read.
+    """Stores the last two versions of a text, so that they outlive restarts of the query. If the
+    newer version is incomplete, the older one can still be read.
     """
 
     def read(self) -> list[str]:

@@ -1,6 +1,6 @@
 """`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is postponed for a limited time.
 
-A plan covers all sources together, because one source alone would run ahead. So it is postponed
+A plan covers all sources together, because one source alone would run ahead. So a plan is postponed
 while no source has enough records. As soon as one source has enough, the others are read, too. As
 in Spark's own source, `maxTriggerDelay` counts from the last batch, and the first batch is not
 postponed. A plan is only postponed if waiting makes it larger, so it is not postponed if the budget
@@ -15,7 +15,7 @@ from lockgate_spark.planning.steps import PlanBasis
 
 
 def put_off(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan, or one that reads nothing if the plan is too small and may wait."""
+    """Return `plan`, or a plan that reads nothing if the batch is too small and may wait."""
     sizes: dict[int, int] = {}
     for (source, _), split in plan.splits.items():
         sizes[source] = sizes.get(source, 0) + split.end - split.position

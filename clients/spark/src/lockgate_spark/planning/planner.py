@@ -47,7 +47,7 @@ class Planner:
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `begin` runs a look on
     another thread; if it is None, no look is made ahead. `membership` is None without a group. The
-    attribute `least` has the smallest batch of each source that is worth reading.
+    attribute `least` maps each source to its smallest batch that is worth reading.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class Planner:
         return planned
 
     def ceiling(self, look: Look, drafted: Draft[Key]) -> PlanCeiling:
-        """Report the sources to the group, and return its ceiling. Without a group, return a
-        ceiling of MAX. Raises the errors of `Membership.exchange`.
+        """Report the sources to the group, and return the event time (ms) up to which the group
+        allows reading; MAX without a group. Raises the errors of `Membership.exchange`.
         """
         self._look = look
         if self._membership is None:

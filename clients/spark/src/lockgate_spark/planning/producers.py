@@ -1,10 +1,11 @@
-"""The lags of the producers behind the clock, measured for each split, and the bounds that plans
-derive from them.
+"""Measures how far each split's producer is behind the clock (its lag), and derives the bounds that
+plans assume. A producer *shows* a lag if one of its records proves it
+(`lockgate.plan.producer_lag`).
 
 If the user sets `idle_timeout`, it is a promise for all splits, and measured lags are only compared
-with it. Otherwise each split's bound follows from the lag that its own producer has shown
-(`lockgate.plan.producer_lag`). At its start, the query waits for splits whose producers have not
-shown a lag yet (`startup_grace`). The lags are kept beside the checkpoint for the next run.
+with it. Otherwise each split's bound follows from the lag that its own producer has shown. At its
+start, the query waits for splits whose producers have not shown a lag yet (`startup_grace`). The
+lags are stored beside the checkpoint for the next run (`kept_lags`).
 
 With window-aligned batches, plans wait for records of a window until `idle_timeout` after its end.
 If the user has not set `idle_timeout`, plans wait for a minute, or longer if a producer has shown a
@@ -39,11 +40,11 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """The lags of the producers of one run's splits. `kept` has the lags of earlier runs; it is
-    None if lags are not kept. In all methods, `now` is the wall-clock time in ms.
+    """Measures the lags of the producers of one run's splits. `kept` contains the lags of earlier
+    runs; it is None if lags are not stored. In all methods, `now` is the wall-clock time in ms.
 
-    `shown` has the largest lag (ms) that each split's producer has shown in this run. Splits whose
-    producer has shown none are left out.
+    `shown` maps each split to the largest lag (ms) that its producer has shown in this run. Splits
+    whose producer has shown none are left out.
     """
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
@@ -73,7 +74,9 @@ class Producers:
 
     @property
     def stopped(self) -> Mapping[Key, int]:
-        """How long (ms) splits have been stopped at a record ahead of the clock, from 1 s on."""
+        """Time (ms) for which splits have been stopped at a record with a future event time. Splits
+        stopped for less than a second are left out.
+        """
         return self._ahead.stopped
 
     @property
@@ -96,7 +99,7 @@ class Producers:
 
     def why(self, key: Key, now: int) -> str:
         """Return why the other splits wait for the split `key`, as the end of a sentence that
-        begins with the name of this split.
+        begins with the name of `key`.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):

@@ -50,7 +50,7 @@ class WatermarkPace:
 
 
 class QueryFacts:
-    """The reader stats of one run's sources. `ticks` is a monotonic clock, in seconds."""
+    """Collects the reader stats of one run's sources. `ticks` is a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
@@ -71,9 +71,9 @@ class QueryFacts:
         """Return `statuses` with the reader stats added.
 
         `rows_saved` is an estimate for the whole query, and is added to the first source only; it
-        is None without an estimate. `lags` has the lag (ms) of each split's producer. `retained`
-        has, by source, the paused split whose next unread record Kafka deletes first, and the time
-        of this deletion.
+        is None without an estimate. `lags` maps each split to the lag (ms) of its producer.
+        `retained` maps each source to its paused split whose next unread record Kafka deletes
+        first, with the time of this deletion.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

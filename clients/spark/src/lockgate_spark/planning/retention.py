@@ -1,5 +1,5 @@
-"""Paused splits near the end of their topic's retention: records that Kafka is about to delete are
-read early, above the ceiling.
+"""Extends plans by the records of paused splits that Kafka is about to delete. These records are
+read early, although they are above the ceiling.
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
 retention is left. With `retention.ms`, the record's age shows how much is left. With
@@ -43,8 +43,8 @@ _LOGGED_AGAIN_MS = 600_000
 
 
 class BoundedLog(NamedTuple):
-    """A log that is bounded in size (`retention.bytes`): its `end`, and the number of `offsets`
-    before it that Kafka keeps, assuming that all records have the same size.
+    """The part of a log that Kafka keeps if `retention.bytes` bounds its size: the last `offsets`
+    offsets before `end`, the end of the log, assuming that all records have the same size.
     """
 
     end: int
@@ -52,9 +52,9 @@ class BoundedLog(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """One look-up of the records that Kafka is about to delete, made at `asked_at` (wall clock in
-    ms). `safe_from` has the first offset of each split that is not in danger. `kept` has, by split,
-    the logs that are bounded in size.
+    """The result of looking up which records Kafka is about to delete, at `asked_at` (wall clock in
+    ms). `safe_from` maps each split to the first offset that is not in danger. `kept` maps the
+    splits with `retention.bytes` to the part of their log that Kafka keeps.
     """
 
     asked_at: int

@@ -1,4 +1,4 @@
-"""The run of a query as planning uses it. `jvm.query` implements it."""
+"""The interface through which planning uses the run of a query. `jvm.query` implements it."""
 
 from typing import Protocol
 

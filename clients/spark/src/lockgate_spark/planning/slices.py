@@ -1,5 +1,5 @@
-"""The window-aligned batches of one run: where they end, and which windows each batch contains. The
-rule is in `lockgate.plan.slices`, which calls these windows the batch's slice.
+"""Plans window-aligned batches: where they end, and which windows each batch contains. The rule is
+in `lockgate.plan.slices`, which calls these windows the batch's slice.
 
 A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
 slice again. So the last two slices are kept beside the checkpoint (`_Kept`). A slice is kept before
@@ -51,9 +51,9 @@ _INTEGERS = by_split(_integer)
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`. `shown`
-    is the form of the slice that users get. `torn` is as `InterruptedSlices.upto`: upper bounds
-    (ms) on the event times of missing records.
+    """The JSON content of a stored slice. The slice's batch reads from the offsets `starts` to
+    `ends`. `shown` is the slice as `slice_of` returns it. `torn` maps splits with missing records
+    to upper bounds (ms) on the event times of these records, as `InterruptedSlices.upto`.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -68,8 +68,8 @@ class _Kept:
 
 
 def _parsed(value: object) -> _Kept:
-    """Return a kept slice from its JSON. Raises `InvalidValue` if it is not valid, or if a time is
-    not before the year 10,000.
+    """Return a stored slice from its JSON, `value`. Raises `InvalidValue` if the JSON is not valid,
+    or if a time is not before the year 10,000.
     """
     kept = from_json(_Kept, value)
     if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
@@ -80,8 +80,9 @@ def _parsed(value: object) -> _Kept:
 
 
 class Slices:
-    """The slices of one run's batches. `memory` keeps the last two. `logged` has the offsets at
-    which the checkpoint's last batch ends, by source; it is empty if there is no such batch.
+    """Determines and stores the slices of one run's batches; `memory` keeps the last two. `logged`
+    maps each source to the offsets at which the checkpoint's last batch ends; it is empty if there
+    is no such batch.
     """
 
     def __init__(
@@ -178,8 +179,9 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Return the start (ms) of the first window that can be complete, or MIN if the next slice
-        starts with that window anyway. `first` is the event time (ms) of the first unread record.
+        """Return the start (ms) of the first window that can be complete. Return MIN if the next
+        slice starts with that window, so that no incomplete window comes first. `first` is the
+        event time (ms) of the first unread record.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
@@ -223,7 +225,7 @@ def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     """Return the splits of source `i` from which Kafka has deleted records of the replayed batch.
-    If that cannot be found out, log a warning and return all splits that the batch has read.
+    If Kafka does not answer, log a warning and return all splits that the batch has read.
     """
     read = {split: at for split, at in _of(kept.starts, i).items() if at < kept.ends[i, split]}
     try:

@@ -1,5 +1,5 @@
-"""The search for the oldest Kafka timestamp among the first unread records of a source's splits,
-which retention needs if event time is in the payload.
+"""Searches for the oldest Kafka timestamp among the first unread records of a source's splits. The
+module `retention` needs this timestamp if event time is in the payload.
 
 Reading the records for their timestamps would cost a read for each split. Kafka's look-up by time
 takes one request for all splits. It returns the first record of each split with at least the given

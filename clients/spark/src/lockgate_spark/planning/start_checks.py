@@ -1,6 +1,6 @@
-"""The checks at the start of a query: for rows that are lost already, for a watermark delay that is
-too short (`bounds` says which delay is needed), for a watermark on another event time than the
-aligned one, and for streams that are not aligned, in a query that has aligned ones.
+"""Checks a query at its start: whether rows are lost already, whether the watermark delay is too
+short (`bounds` says which delay is needed), whether a watermark uses another event time than the
+aligned one, and whether a query with aligned streams also has streams that are not aligned.
 
 **Unaligned, under one watermark.** Spark's watermark follows the highest event time of all streams
 under its `withWatermark`. So a stream that is not aligned can move this watermark past rows of the
@@ -31,8 +31,8 @@ log = logging.getLogger("lockgate")
 
 
 class DelayCheck:
-    """Warns if the watermark delay of a run is too short for its plans. It warns again if the delay
-    that is needed has doubled.
+    """Warns if the watermark delay of a run is too short for its plans. Warns again if the delay
+    that the plans need has doubled since the last warning.
     """
 
     def __init__(self) -> None:

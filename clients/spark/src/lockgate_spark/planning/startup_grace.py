@@ -1,4 +1,5 @@
-"""The wait of a query for splits whose producers have not shown their lag yet.
+"""Makes a query wait for splits whose producers have not shown their lag yet: no record has proved
+how far the producer is behind the clock (`lockgate.plan.producer_lag`).
 
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
 the clock, while the producer of another one is half an hour behind. Then rows of that half hour are

@@ -98,7 +98,7 @@ class Least(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanBasis:
-    """The values that a filter may use."""
+    """The values that a filter may use. Filters (`planner.FILTERS`) change a plan after `cut`."""
 
     look: Look
     draft: Draft[Key]

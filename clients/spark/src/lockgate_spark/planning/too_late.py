@@ -1,4 +1,4 @@
-"""Records that came too late: their producer was further behind the clock than the plans had
+"""Counts records that came too late: their producer was further behind the clock than the plans had
 allowed for, and Spark's watermark had passed them.
 
 The first of these records in a split shows the lag, and from then on the other splits wait. The
@@ -6,9 +6,9 @@ records behind it are still late, until the producer has caught up with Spark's 
 record is counted once.
 
 Spark's watermark outlives a run, so a restarted run can find late records, too. They show no lag if
-they came between two runs, or if the kept bound covers their lag. So the first record that a run
-finds in a partition is compared with Spark's watermark itself. Records that the previous run has
-counted are not counted again.
+they came between two runs, or if the bound from the stored lags covers their lag. So the first
+record that a run finds in a partition is compared with Spark's watermark itself. Records that the
+previous run has counted are not counted again.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("lockgate")
 
 @dataclass(slots=True)
 class _Late:
-    """The late records of one split."""
+    """The late records of one split, and the lag of their producer."""
 
     lag: int  # the largest one, ms
     waited: int | None  # the largest lag that plans had allowed for; None if an earlier run made them
@@ -36,8 +36,8 @@ class _Late:
 
 
 class TooLate:
-    """The late records of one run. The other splits do not wait for a producer that is more than
-    `far` (ms) behind, and warnings say so.
+    """Counts the late records of one run, and logs warnings about them. The other splits do not
+    wait for a producer that is more than `far` (ms) behind, and the warnings say so.
     """
 
     def __init__(self, far: int) -> None:

@@ -52,7 +52,7 @@ def folder_of(option: str | None) -> Path | None:
 
 
 class ReportFiles:
-    """The two files of one run.
+    """Writes the HTML page and the JSON file of one run.
 
     If several queries of a process write to one folder, the file names of all but the first one
     contain the query's name or a part of its id. `path` is the HTML page. `make` returns the

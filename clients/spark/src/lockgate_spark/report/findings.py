@@ -34,7 +34,9 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bounds on the number of rows that Spark has dropped. `most` is None if it is not known."""
+    """Bounds on the number of rows that Spark has dropped. `most` is None if there is no known
+    upper bound.
+    """
 
     basis: Basis
     least: int = 0

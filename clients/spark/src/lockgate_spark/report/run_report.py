@@ -1,5 +1,5 @@
-"""The report of one run in observe mode. It collects the figures batch by batch, logs a paragraph
-at the end, and writes the files if a folder is given.
+"""Collects the figures of one run in observe mode batch by batch, logs a paragraph at the end, and
+writes the files if a folder is given.
 
 A run may last for months, so the amount of collected data is bounded. There are a few numbers for
 each split, and a timeline whose neighbouring moments are merged once it is long.
@@ -48,8 +48,9 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Record the state before a batch that reads `read` offsets; `offsets` includes them
-        already. The batch's first record has an event time above `watermark` (ms).
+        """Store how far the split was read before a batch: `watermark` (ms) is 1 ms below the event
+        time of the batch's first record. The batch reads `read` offsets, which `offsets` already
+        includes.
         """
         if self.first is None:
             self.first = watermark + 1
@@ -81,8 +82,8 @@ class ReportedRun(SparkRun, Protocol):
 
 
 class RunReport:
-    """The report of one run. Thread-safe. Raises `ConfigurationError` if the folder for its files
-    cannot be written. `clock` is the wall clock, in seconds.
+    """Collects and reports the figures of one run. Thread-safe. Raises `ConfigurationError` if the
+    folder for its files cannot be written. `clock` is the wall clock, in seconds.
     """
 
     def __init__(self, run: ReportedRun, alignment: Alignment, clock: Callable[[], float] = time.time) -> None:
@@ -112,7 +113,9 @@ class RunReport:
         self._files = None if folder is None else ReportFiles(folder, run.name, run.query_id, self.findings)
 
     def count_beside(self, beside: AddFigures) -> None:
-        """Set the function that adds the figures of the run that are counted elsewhere."""
+        """Set the function that adds figures from other parts of the run to the findings, such as
+        the number of records left out. `findings` calls this function.
+        """
         self._beside = beside
 
     def not_counted(self, why: str) -> None:
@@ -154,8 +157,8 @@ class RunReport:
         self._add(Moment(self._reads_since, apart_ms=None if view is None else self._look(view)))
 
     def _look(self, view: BatchAlignment) -> int:
-        """Record the state of the partitions with unread records before a batch. Return the largest
-        distance (ms) between their first unread records.
+        """Store how far the partitions with unread records were read before a batch. Return the
+        largest distance (ms) in event time between their first unread records.
         """
         self._found = replace(
             self._found,
@@ -208,7 +211,9 @@ class RunReport:
             self._merge *= 2
 
     def _look_at_operators(self) -> None:
-        """Add the rows that the stateful operators have dropped, once for each progress report."""
+        """Add the numbers of rows that the stateful operators have dropped, from Spark's last
+        progress report. Do nothing if this report was already added.
+        """
         last = self._run.operators()
         with self._lock:
             if last is None or last[0] == self._progress:
@@ -244,7 +249,9 @@ class RunReport:
             )
 
     def finish(self, failed: bool) -> None:
-        """Log the paragraph at the end of the run, and write the files for the last time."""
+        """Log the findings as a paragraph at the end of the run, and write the files for the last
+        time. `failed` says whether the run has failed.
+        """
         self._look_at_operators()
         found = self.findings(RunState.FAILED if failed else RunState.ENDED)
         level = logging.INFO if found.loss.most == 0 else logging.WARNING

@@ -1,4 +1,4 @@
-"""The numbers of a run as gauges, for Spark's metrics system.
+"""Shows the numbers of a run as gauges in Spark's metrics system.
 
 The numbers of `progress_metrics` are gauges with nearly the same name: `alignmentPausedMs` in
 lastProgress becomes `pausedMs`. If a query has several sources, counts that each source has for

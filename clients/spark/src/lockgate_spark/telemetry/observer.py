@@ -1,5 +1,5 @@
-"""The observer of one run, which shows the run's plans in the log, in Spark's progress and to
-foreachBatch functions. It does not influence the plans.
+"""Shows the plans of one run in the log, in Spark's progress and to foreachBatch functions. Nothing
+here influences the plans.
 """
 
 import logging
@@ -27,9 +27,9 @@ class Observer:
 
     Attributes:
         view: The view of the last plan; None before the first one.
-        records: The warnings about records, with the count of those left out.
+        records: Logs warnings about records, and counts the records that are left out.
         ahead: In observe mode, the number of Spark's batches that went beyond the plan. A batch of
-            two sources counts twice if both do.
+            two sources counts twice if both sources go beyond it.
         offsets_ahead: The number of offsets that these batches read beyond their plans.
         failed_plans: Whether a plan could not be made in observe mode.
         sees_watermark: Whether the query's watermarks use the aligned event times; True for a query
@@ -78,7 +78,9 @@ class Observer:
 
     @property
     def rows_saved(self) -> int | None:
-        """The estimated number of rows saved so far; None without an estimate."""
+        """Estimated number of rows that alignment has kept from being dropped as late; None if
+        there is no estimate.
+        """
         return None if self._rows_saved is None else self._rows_saved.rows
 
     def progress(self, index: int) -> dict[str, str]:

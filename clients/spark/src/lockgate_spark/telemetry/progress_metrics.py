@@ -60,8 +60,8 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
 
 
 def late_metrics(late: Mapping[str, int], exact: bool) -> dict[str, str]:
-    """Return the metrics of the late rows in the last batch of one source. `late` has their number
-    by partition; it is an upper bound if `exact` is False.
+    """Return the metrics of the late rows in the last batch of one source. `late` maps partitions
+    to their number of late rows, which is an upper bound if `exact` is False.
     """
     return {
         "lateRows": str(sum(late.values())),

@@ -17,7 +17,7 @@ log = logging.getLogger("lockgate")
 
 
 class RecordWarnings:
-    """The log lines of one run. Each split is warned about once for each reason.
+    """Logs warnings about the records of one run, once for each split and reason.
 
     `left_out` counts the left-out records by split. Records that no plan has inspected are not
     counted.
@@ -109,5 +109,5 @@ def _reason(event_time: int, latest: int, alignment: Alignment) -> str:
 
 
 def bound(length: Duration | None) -> str:
-    """Return the bound `length` as text; "none" if it is None."""
+    """Return the bound `length` as text; "none" if `length` is None."""
     return "none" if length is None else spoken(milliseconds("bound", length))

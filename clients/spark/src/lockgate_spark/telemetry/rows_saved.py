@@ -1,5 +1,5 @@
-"""An estimate of the rows that alignment has saved: rows that would have been late if Spark had
-divided the budget of each batch by backlog.
+"""Estimates how many rows alignment has saved: rows that would have been late if Spark had divided
+the budget of each batch by backlog.
 
 **The simulation.** For every aligned batch, a batch of plain Spark is simulated.
 `maxOffsetsPerTrigger` is shared among the partitions in proportion to their backlogs, as in Spark's

@@ -1,4 +1,4 @@
-"""The waits of a query in words, for log lines and `status`.
+"""Describes the waits of a query in words, for log lines and `status`.
 
 A query that is faster than the others of its group waits for a moment after each batch. This is
 normal, and is not logged. A longer wait is logged, and so is its end. The first logged wait of each
@@ -41,15 +41,15 @@ class WaitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One reason to wait.
+    """A wait of a query: its cause, and the words for log lines and `status`.
 
     Attributes:
-        names: A partition, a whole window, readers of the group, the operator, or the coordinator;
-            empty if the readers are not known.
-        what: The end of a sentence that begins with "waits for".
+        names: Text that names what the query waits for: a partition, a whole window, readers of the
+            group, the operator (a person), or the coordinator; empty if the readers are not known.
+        what: What the query waits for, as text that follows the words "waits for".
         why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
-        is_logged: Whether another log line has announced the wait.
+        is_logged: Whether other code has logged the beginning of the wait.
     """
 
     kind: WaitKind
@@ -132,7 +132,7 @@ def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wai
 
 
 def for_window(end: int) -> Wait:
-    """Return the wait for the window that ends at `end` (ms) and is still open."""
+    """Return the wait for an open window, which ends at `end` (ms)."""
     why = (
         f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, once no partition can "
         "bring another record of it"
