@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from lockgate.plan.answers import LogAnswers, Unasked
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.model import Backlog, Bounds, Head
 from lockgate_spark.planning.steps import Look, PlanCeiling, answered, cut, draft
 
@@ -64,10 +64,6 @@ class EvenLogs:
     def confirm(self, event_time: int, heads: Mapping[Key, Head]) -> bool:
         return True
 
-    def add(self, look: Look, lacking: Unasked) -> None:
-        """Answer as a `Looker` does."""
-        look.answers.add(lacking, self, self.confirm)
-
 
 def costs(partitions: int) -> Iterator[tuple[str, float]]:
     """Yield what the draft and the cut of one plan take, without the logs' answers."""
@@ -84,7 +80,7 @@ def costs(partitions: int) -> Iterator[tuple[str, float]]:
     drafted, took = spent(lambda: draft(look))
     yield "draft", searched + took
     ceiling = (drafted.first + drafted.target) // 2
-    plan, took = spent(lambda: answered(lambda: cut(drafted, PlanCeiling(ceiling)), look, logs.add))
+    plan, took = spent(lambda: answered(lambda: cut(drafted, PlanCeiling(ceiling)), look))
     yield "cut at the read limit", took
     ends = np.array([split.end for split in plan.splits.values()])
     last = (logs.first + (ends - 1) * logs.gaps)[ends > 0]
