@@ -35,8 +35,9 @@ def iso(watermark: int) -> str:
 
 
 def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
-    """Return a watermark as text for people: `none` for MIN, `unbounded` for MAX, else the result
-    of `iso`. Outside the years 1 to 9999, only say on which side of them the watermark is.
+    """Return a watermark as human-readable text: `none` for MIN, `unbounded` for MAX, else the
+    result of `iso`. Outside the years 1 to 9999, return "before the year 1" or "after the year
+    9999".
     """
     if watermark in (MIN, MAX):
         return none if watermark == MIN else unbounded

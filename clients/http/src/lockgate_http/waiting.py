@@ -92,8 +92,9 @@ def wait(
     """Return the group's standing once it has passed `until` (ms), or after `timeout_s` seconds.
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
-    why the group has not passed `until`, whenever they may have changed. Errors of `look` are
-    raised, but those in `PASSING` only if they come from the first call or persist until the end.
+    why the group has not passed `until`, whenever they may have changed. Errors from `look`
+    propagate. Transient ones (`PASSING`) are retried, and propagate only if the first call fails or
+    they persist until the timeout.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()

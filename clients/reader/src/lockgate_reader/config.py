@@ -1,5 +1,5 @@
-"""The options of `AlignedConsumer`, which are checked when they are created. Options that
-`lockgate_spark` has too have the same names and defaults there.
+"""The options of `AlignedConsumer`, validated on construction. Options shared with `lockgate_spark`
+have the same names and defaults.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -93,8 +93,9 @@ class Options:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return the idle timeout: how old in ms the next record may be after a split was read to
-        its end. Return None if a `WatermarkStrategy` without an idle timeout is used.
+        """Return the idle timeout in ms. Once a split was read to its end, alignment assumes that
+        its next record will be no older than this when it arrives. Return None if a
+        `WatermarkStrategy` without an idle timeout is used.
         """
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout

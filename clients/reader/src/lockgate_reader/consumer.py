@@ -157,7 +157,9 @@ class AlignedConsumer:
             self._batch = {}  # the program has processed the batch, or its splits were given back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
-        """Iterate over the records in asyncio. Waiting and callbacks run in worker threads."""
+        """Iterate over the records asynchronously. Blocking waits and callbacks run in worker
+        threads.
+        """
         reader = await asyncio.to_thread(self._alone, self._open)
         while not reader.ended:
             if reader.due:
@@ -176,12 +178,13 @@ class AlignedConsumer:
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Start each split of a snapshot at its position in the snapshot.
+        """Make the consumer continue from `state`, the result of `snapshot`. Call this before the
+        first record.
 
-        Partitions that are not in the snapshot start where `starting_offsets` has an offset or a
-        datetime for them, and otherwise at their first record. Raises `WrongState` after the first
-        record, `ConfigurationError` if the coordinator or Kafka's group assigns the splits, and
-        `UnreadableBytes` if `state` is not a snapshot.
+        Each split in `state` starts at its position there. Other partitions start at the offset or
+        datetime that `starting_offsets` has for them, and otherwise at their first record. Raises
+        `WrongState` if the consumer is already reading, `ConfigurationError` if the coordinator or
+        Kafka's group assigns the splits, and `UnreadableBytes` if `state` is not a snapshot.
         """
         if self._reader is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")

@@ -46,7 +46,7 @@ class ReaderSplit:
         split: The split. Its starting offset is that of the next record to return.
         number: Fencing token of the split's assignment.
         watermark: The split's watermark in ms; MIN before the first record.
-        idle: Whether other splits do not wait for this one, because its records have no event
+        idle: True if other splits need not wait for this one, because its records have no event
             times, or because its watermark generator has marked it as idle.
         paused: Whether the split's next record is above the read limit.
         next_time: Event time (ms) of the next record; None if it is not known.

@@ -1,4 +1,4 @@
-"""Metrics of consumers for Prometheus. Needs the extra `prometheus`."""
+"""Exports consumer metrics to Prometheus. Requires the extra `prometheus`."""
 
 from collections.abc import Iterator, Mapping
 

@@ -104,7 +104,9 @@ class Work:
             self._holders[id] = reader
 
     def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
-        """Assign free splits under a new number. `dealt` lists pairs of a reader and a split id."""
+        """Assign free splits to readers, all under the assignment number of this `Work` (`number`).
+        `dealt` lists pairs: a reader, and the id of a split to assign to it.
+        """
         if not dealt:
             return
         self._moved, self._holders = True, None
@@ -220,7 +222,9 @@ class Work:
         return self._number
 
     def begin_at(self, number: int) -> None:
-        """Give out only numbers above `number` from now on. This raises the revision."""
+        """Make later assignments and events use numbers above `number`. This increments the
+        enumerator's revision.
+        """
         self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:

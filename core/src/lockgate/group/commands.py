@@ -122,8 +122,9 @@ class Versions:
 class Configure:
     """Create the group, or replace its configuration.
 
-    This fails with `PreconditionFailed` if the present version is not one of `only`, or is one of
-    `never`. None sets no condition. If the group does not exist, `only` fails and `never` does not.
+    `only` and `never` are conditions like `If-Match` and `If-None-Match`; None sets no condition.
+    The command fails with `PreconditionFailed` if the configuration's version is not one of `only`,
+    or is one of `never`. If the group does not exist, `only` fails and `never` does not.
     """
 
     config: GroupConfig

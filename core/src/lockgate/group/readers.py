@@ -158,7 +158,11 @@ class Readers(Mapping[ReaderKey, Reader]):
 
 
 class _Shelf:
-    """A part of the readers, with each one's number by `Ranking`, and the lowest by ranking."""
+    """Hold a subset of the group's readers with their sort keys.
+
+    `numbers` maps each reader's key to its number in each `Ranking`. `lowest` has the lowest number
+    of the shelf's readers in each ranking.
+    """
 
     def __init__(self, readers: dict[ReaderKey, Reader], numbers: dict[ReaderKey, _Numbers]) -> None:
         self.readers, self.numbers = readers, numbers

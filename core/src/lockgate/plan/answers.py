@@ -109,10 +109,11 @@ class LogAnswers(Generic[Split]):
         return closed
 
     def add(self, lacking: Unasked, log: SplitLog[Split], confirm: Callable[[int, Mapping[Split, Head]], bool]) -> None:
-        """Look up the answer that `lacking` names, and keep it. Raises the log's errors.
+        """Look up the answer that `lacking` names, and keep it. Errors of `log` propagate.
 
-        A cut is looked up again until `confirm(event_time, cut)` returns True. A batch may then end
-        at this event time (ms).
+        If the answer is the cut at an event time (ms), which consists of each split's first unread
+        record above it, a batch may end there afterwards. `confirm(event_time, cut)` returns False
+        if the look-up was wrong. The look-up is then repeated until `confirm` returns True.
         """
         asking = copy.copy(self)
         asking._log = log
@@ -237,8 +238,9 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time (ms) at which the records `heads` alone exceed the rest of a
-        budget, or MAX. `spent` is the number of offsets used before them, by source.
+        """Return the lowest event time (ms) at which a batch would certainly exceed a budget, or
+        MAX. The batch would contain the `spent` offsets of each source, which come before `heads`,
+        and the records in `heads` up to that event time.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():

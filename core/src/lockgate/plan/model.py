@@ -112,7 +112,7 @@ class SplitLog(Protocol[Split]):
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has asked the log so often that it should end its search."""
+        """Whether the log was read so often for this plan that the plan should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:
         """Return the first unread record of each split."""

@@ -45,12 +45,12 @@ class RunOutcome:
     """The outcome of a simulated workload.
 
     Attributes:
-        max_drift_ms: The drift of the alignment, or None for plain Spark.
+        max_drift_ms: The alignment's limit on the drift, or None for plain Spark.
         rows: The number of rows that were read.
         lost: The number of these rows that were late.
         peak_drift_ms: The largest `VirtualReader.drift` of any query after any batch.
-        peak_lead_ms: The furthest that a batch's highest event time was above the first unread
-            record of another query.
+        peak_lead_ms: The largest amount by which a batch's highest event time exceeded the first
+            unread record of another query.
         state_rows: The sum of the queries' peak numbers of rows in open windows.
         seconds: The virtual time until the last query was done.
         batches: The number of batches.

@@ -1,10 +1,10 @@
-"""The outcomes of a workload under plain Spark and with several values of `max_drift`, and the
-advice on which one to use.
+"""Simulate a workload under plain Spark and with several values of `max_drift`, and choose the
+value to advise.
 
-**The advice.** Only values of `max_drift` that lose no row are considered. One of them reads
-fastest, and one makes live records wait least. The advice is the smallest value that comes close to
-both (`FAST_ENOUGH`), because a smaller value leaves more of the watermark delay for producers that
-are later than before. If no value does, the advice is the one that comes closest. If every value
+**The advice.** Only values of `max_drift` that lose no row are considered. The advice is the
+smallest value with nearly the highest throughput and nearly the shortest wait of live records among
+them (`FAST_ENOUGH`). A smaller value leaves more of the watermark delay for producers that are
+later than before. If no value has both, the advice is the value that comes closest. If every value
 loses rows, the only advice is a longer watermark delay.
 """
 

@@ -62,7 +62,7 @@ class NotACoordinator(CoordinatorRefused):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer whose body was read to its end. Header names are in lower case."""
+    """An HTTP response with its body fully read. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -84,7 +84,7 @@ class Answer:
     def asked_wait_s(self) -> float | None:
         """The pause (s) that `Retry-After` asks for, or None if the header is absent or invalid.
 
-        A date is compared with the answer's own `Date`, so that the clocks of client and server
+        A date is compared with the response's own `Date`, so that the clocks of client and server
         need not agree.
         """
         value = self.headers.get("retry-after", "").strip()
@@ -109,9 +109,9 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem of an error answer, with the HTTP status of the answer.
+        """Return the problem described by an error response, with the response's HTTP status.
 
-        If the answer is not a problem document, `type` and `detail` are empty.
+        If the response is not a problem document, `type` and `detail` are empty.
         """
         try:
             document = cls.from_json(answer.json())

@@ -119,7 +119,9 @@ class CoordinatorClient(Connection):
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Request `path`, which inspects a group or source, and yield its pages as decoded JSON."""
+        """Request all pages of `path`, an endpoint that describes a group or source, and yield each
+        as decoded JSON.
+        """
         after: dict[str, Any] = {}
         while True:
             answer = self._send("GET", path, params={"limit": PAGE, **after})

@@ -1,4 +1,4 @@
-"""The checks of a coordinator and a group before anything is read.
+"""Check the coordinator and the group before the query reads any data.
 
 If the group does not exist, the query is usually the first one of a new group. But the group's name
 may also be misspelt, and then the query would be aligned with no other query. So a warning is

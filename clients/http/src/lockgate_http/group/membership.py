@@ -89,7 +89,9 @@ class Membership:
 
     @property
     def has_news(self) -> bool:
-        """Whether news of the group may change the next plan."""
+        """Whether the ceiling differs from the last plan's, or the coordinator must be asked for it
+        because the group's last event may no longer hold.
+        """
         in_force = self._in_force()
         asks = self._reporting.in_doubt and self._session.outage.asks_now and in_force is not Coordination.PROCEEDING
         return asks or self._given != self._ceiling_under(in_force)

@@ -82,8 +82,8 @@ class Holdings:
         return frozenset(map(_numbered, latest)) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the reader is now ordered to open those of the `assigned` splits whose id is
-        not in `give_back`.
+        """Record which splits the reader is now ordered to open: those of `assigned` whose id is
+        not in `give_back`. Splits that were recorded before stay recorded while they are assigned.
         """
         goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
         self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}

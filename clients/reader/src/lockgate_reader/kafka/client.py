@@ -168,9 +168,10 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Return whether `message` is an error and not a record: the partition ends at `offset()`,
-        Kafka does not have that offset (`is_lost`), or the error is temporary and is logged.
-        Raises `KafkaFailed` for any other error.
+        """Return False if `message` is a record, and True if it is an error after which reading can
+        continue: the partition ends at the message's `offset()`, Kafka does not have that offset
+        (`is_lost`), or the error is temporary, which is logged. Raises `KafkaFailed` for any other
+        error.
         """
         error = message.error()
         if error is None:

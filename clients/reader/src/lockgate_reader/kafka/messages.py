@@ -17,14 +17,14 @@ _second = itemgetter(1)
 
 
 class Collections:
-    """Prevents most runs in which Python's garbage collector looks through fetched records that
-    were not returned yet.
+    """Prevents most of the garbage collections in which Python scans fetched records that were not
+    returned yet.
 
-    Python's collector runs when there are some 700 new objects, such as records. Every eleventh
-    time it also looks through older objects, and in the end through all objects of the program.
-    That takes a quarter of the time while many records wait (docs/internals/benchmarks.md). So if
-    the next messages would start the collector, only the new objects are looked through, before
-    these messages arrive. Every `LEFT_TO_PYTHON`-th time, Python's own collection is not prevented.
+    Python starts a collection when there are some 700 new objects, such as records. Every eleventh
+    collection also scans older objects, and some scan all objects of the program. While many
+    records wait, these scans take a quarter of the time (docs/internals/benchmarks.md). So if the
+    next messages would start a collection, `before` scans only the new objects before the messages
+    are fetched. Every `LEFT_TO_PYTHON`-th time, it leaves the collection to Python.
     """
 
     LEFT_TO_PYTHON = 50

@@ -44,8 +44,9 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Pass Kafka's answers to the splits once all answers have arrived, and ask Kafka again
-        after `ASK_AGAIN_MS`, without waiting. Update the watermarks of the splits.
+        """Ask Kafka for the ends of the splits that have no fetched records, without waiting. Once
+        all answers have arrived, pass each answer to its split, and ask again `ASK_AGAIN_MS` later.
+        Update the watermarks of all splits in each call.
         """
         now = monotonic_ms()
         if self._asked:

@@ -50,9 +50,10 @@ class LostPositions:
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Request the topic ids if the interval has passed, without waiting for the answers. Once
-        all answers have arrived, reset the splits of recreated topics to offsets in the new logs.
-        Raises `NoStartingOffset` if auto.offset.reset is not set and such a split has begun.
+        """Detect topics that were created again, without waiting for Kafka: request the topics' ids
+        if the interval has passed, and evaluate the answers once all have arrived. Move the splits
+        of these topics to offsets in the new logs. Raises `NoStartingOffset` if auto.offset.reset
+        is not set and one of these splits has begun (`OpenSplit.has_begun`).
         """
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
@@ -106,12 +107,12 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log.
+        """Move each split to the first offset of its new log, or to the end of the log if the split
+        has begun (`OpenSplit.has_begun`) and auto.offset.reset is "latest".
 
-        auto.offset.reset applies to the splits that have begun (`has_begun`). With "latest", they
-        are moved to the end of the new log. If it is not set, this raises `NoStartingOffset`.
-        `sure` is True if the topic is known to have been created again. The splits are then moved
-        before the error is raised, so that a restart reads the new topic.
+        If a split has begun and auto.offset.reset is not set, raise `NoStartingOffset`. `sure` is
+        True if the topic is known to have been created again. Only then are the splits moved before
+        the error is raised, so that a restart reads the new topic.
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
         begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]

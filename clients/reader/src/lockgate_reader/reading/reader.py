@@ -14,8 +14,8 @@ is ahead of the records that the program has received.
 
 **The read limit** is computed in each turn (`admission`). It is also recomputed without waiting for
 the next turn, to speed up a backlog: when every record up to the limit has been returned and more
-are fetched, and when a partition has half of the fetched records at which it is paused. Other
-records fetched above the limit do not trigger a recomputation.
+are fetched, and when the number of a partition's fetched records reaches half of the number at
+which it is paused. Other records fetched above the limit do not trigger a recomputation.
 """
 
 import logging

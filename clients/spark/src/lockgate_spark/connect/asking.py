@@ -51,8 +51,9 @@ def hinted(df: Any, question: str, **given: object) -> Any:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """In the `with` block, replace a Spark error that contains the text of one of lockgate's errors
-    by that error. Other errors are not changed.
+    """Return a context manager that translates Spark's errors. If the message of a Spark error in
+    the `with` block contains an error of lockgate, such as `UnsupportedQuery`, that error is raised
+    instead. Other errors propagate.
     """
     try:
         yield

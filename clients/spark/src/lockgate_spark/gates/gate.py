@@ -118,8 +118,8 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """Report to the group that the batch passed on last was processed. An error is only logged;
-        if it persists, `admit` raises it for the next batch.
+        """Report to the group that the last batch admitted by `admit` has been processed. Errors of
+        the report are only logged; if they persist, `admit` raises them for the next batch.
         """
         with self._lock:
             self._busy = False

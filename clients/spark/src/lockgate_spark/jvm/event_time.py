@@ -104,8 +104,9 @@ class EventTime:
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Return whether the only expression of a plan, given after analysis and after optimisation,
-    gives microseconds. Raises `ConfigurationError` if the expression cannot be event time.
+    """Check the expression `text`, and return True if its event times are in microseconds, or False
+    if they are in milliseconds. `analysed` and `optimised` are Spark's plans of a query that
+    selects only this expression. Raises `ConfigurationError` if it cannot be used as event time.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     projects = class_name(analysed) == class_name(optimised) == "Project"

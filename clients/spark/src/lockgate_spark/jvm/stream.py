@@ -56,8 +56,10 @@ class _Opening(SparkProxy):
 
 
 class Table(_Opening):
-    """A proxy for Spark's Kafka table. `opens` consists of an `OpenRun` and the source's event
-    time.
+    """A proxy for Spark's Kafka table.
+
+    `opens` has two values: the function that finds or opens the run of the query (`OpenRun`), and
+    the source's event time.
     """
 
     ANSWERS = ("newScanBuilder",)

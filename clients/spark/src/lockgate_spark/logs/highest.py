@@ -47,7 +47,9 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Set the result of the last look-up of the highest timestamp; None if it was empty."""
+        """Store `head`, the result of Kafka's last look-up of the highest timestamp in the split;
+        None if the look-up has returned no offset.
+        """
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:

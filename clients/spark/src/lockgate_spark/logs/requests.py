@@ -85,9 +85,9 @@ class KafkaRequests:
         return self._unpacked(packed) if packed else None
 
     def read(self, ranges: Mapping[str, tuple[int, int]], target: int) -> dict[str, Reading]:
-        """Read the first credible record in each range of offsets, and return the readings. If that
-        record is at or below `target` (ms), its reading also shows where the records that Kafka
-        sent along pass `target`.
+        """Read the first credible record in each split's range of offsets, and return a `Reading`
+        for each split in `ranges`. If the record is at or below the event time `target` (ms), the
+        reading also has `below` and `above`, from the records that Kafka has sent along with it.
         """
         self.made += 1
         packed = self._jvm.read(self._packed(ranges), target, MOST_PASSED, _PATIENCE_MS)

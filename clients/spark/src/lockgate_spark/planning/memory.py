@@ -55,9 +55,9 @@ def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) ->
 
 
 def by_split(read: Callable[[object], T]) -> JsonForm:
-    """Return the JSON form of a map from splits to values: an object of objects, by the index of
-    the source and the name of the split. `read` returns a value from its JSON, or raises
-    `InvalidValue`.
+    """Return the JSON form of a map from splits to values. Its JSON is an object with one member
+    for each source, by the source's index. Each member is an object that maps the names of splits
+    to values. `read` converts the JSON of one value, or raises `InvalidValue`.
     """
 
     def read_all(value: object) -> dict[Key, T]:

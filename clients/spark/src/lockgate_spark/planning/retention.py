@@ -178,8 +178,9 @@ class Retention:
             )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
-        """Look up Kafka's oldest timestamp among the first unread records of paused splits, and
-        store when Kafka may delete these records. Source `i` has its event time in the payload.
+        """Look up the oldest Kafka timestamp of the next records of the paused splits of source
+        `i`, and store when Kafka may delete these records. This look-up is for a source whose event
+        time is in the payload, since Kafka deletes records by their own timestamps.
         """
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:

@@ -121,8 +121,9 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the checkpoint's last batch; None if it is not known. The slice is marked as
-        incomplete if records of the batch were deleted after the batch was planned.
+        """The slice of the last batch in the checkpoint, which Spark may run again after a restart;
+        None if the slice is not known. It is marked as incomplete if Kafka has deleted records of
+        the batch since the batch was planned.
         """
         if self._last is not None and self._replayed is None:
             shown = self._last.shown

@@ -68,7 +68,9 @@ def answered(step: Callable[[], T], look: Look) -> T:
 
 
 def draft(look: Look) -> Draft[Key]:
-    """Return the draft of a look: how far the query would read without its group."""
+    """Return how far the query would read if it had no group, computed from the answers in
+    `look`.
+    """
     return Draft(look.answers)
 
 

@@ -156,12 +156,13 @@ class Findings:
             what the plans had allowed for.
         left_out: Number of records without an event time, or with one beyond `future_bound` or
             `past_bound`.
-        ahead: Number of batches that went beyond their plan, by `offsets_ahead` offsets in all.
+        ahead: Number of batches that read beyond their plan.
+        offsets_ahead: Number of offsets that these batches read beyond their plans.
         max_drift_ms: The drift (ms) that the plans allowed; 0 before the first plan.
         busy_s: How long the batches took (s), without the waits between them.
         failed_plans: Whether a plan could not be made.
-        in_group: Whether the alignment names a coordinator. In observe mode, the query joins no
-            group.
+        in_group: Whether `Alignment(coordinator=…)` is set. It may be set in observe mode too, in
+            which the query joins no group.
 
     """
 

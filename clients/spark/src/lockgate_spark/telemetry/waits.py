@@ -108,8 +108,9 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. The message begins with `what`, and
-    ends with the readers that the group waits for by the coordinator's last `event`.
+    """Raise `WaitedTooLong` if `waited_s` is above `Alignment(max_wait)`. The message begins with
+    `what`, which says what has waited, and ends with the readers for which the group waits
+    according to `event`, the coordinator's last event.
     """
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:

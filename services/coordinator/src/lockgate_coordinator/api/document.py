@@ -27,7 +27,7 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """Return the OpenAPI description of a successful answer. `schema` names the body's schema."""
+    """Return the OpenAPI description of a successful response. `schema` names the body's schema."""
     entry: Json = {"description": description}
     if schema is not None:
         entry["content"] = {"application/json": {"schema": ref(schema)}}
@@ -37,15 +37,15 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 
 
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
-    """Return the arguments of a route's decorator that describe its answers and its body.
+    """Return the arguments of a route's decorator that describe its responses and request body.
 
     Args:
         *problems: The types of the route's own problems. Those that all routes share are added.
-        answers: The successful answers, by status.
-        body: The schema of the request body, if there is one. It adds the problems of an invalid
-            body.
-        names: Whether the path contains names, such as that of a group. If so, the router's answer
-            404 is added, because a name with a slash matches no route.
+        answers: The successful responses, by status.
+        body: The name of the request body's schema, if there is a body. The problems of an invalid
+            body are then added.
+        names: Whether the path contains names, such as that of a group. If so, the router's 404
+            response is added, because a name with a slash matches no route.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]

@@ -123,7 +123,7 @@ class Coordinator:
         return outcome[1]
 
     async def refresh(self, name: str) -> Turn:
-        """Evaluate the group as of now, including leases that have ended, and return the turn."""
+        """Apply the effects of passed time, such as ended leases, and return the turn."""
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:

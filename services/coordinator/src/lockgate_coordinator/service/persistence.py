@@ -64,11 +64,11 @@ class Attempts:
         self.reserve_ms = 0
 
     def refused(self, *, overtaken: bool = True) -> None:
-        """Count a refused attempt and update `reserve_ms`.
+        """Record that the store has refused an attempt, and set `reserve_ms` for the next one.
 
-        If the store still has the version on which the commit was based, `overtaken` is False, and
-        the refusal does not count towards `REFUSALS`. Raises `StoreUnavailable` once the attempts
-        have taken `WITHIN_S` seconds.
+        Refusals count towards `REFUSALS` if another commit came first. If the store still has the
+        version on which this commit was based, pass `overtaken=False`. Raises `StoreUnavailable`
+        once the attempts have taken `WITHIN_S` seconds.
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:

@@ -93,6 +93,8 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return a sentence on `count` lost readers that no longer count. `names` has the first few."""
+    """Return a sentence saying that `count` lost readers are now ignored. `names` lists the first
+    few.
+    """
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."

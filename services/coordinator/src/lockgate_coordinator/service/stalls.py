@@ -1,11 +1,11 @@
-"""The detection of event-loop stalls, so that no lease ends because of them.
+"""Detect stalls of the event loop, so that no lease ends because of a stall.
 
 A timer fires every `BEAT_S` seconds. If it is late, the event loop was busy with one request, or
 the system had suspended the process. The detector also checks for a stall when a turn asks it for
 the time, because after a stall a turn may run before the timer.
 
-After a stall, it takes some time to read the reports that have arrived during it. So a stall counts
-as twice as long as it was, or as `AFTERWARDS_S` seconds longer if that is less.
+After a stall, the process needs some time to read the reports that arrived meanwhile. So each stall
+is recorded as twice as long as it was, but as at most `AFTERWARDS_S` seconds longer.
 `lockgate.group.now` defines how stalls extend leases.
 """
 
