@@ -66,7 +66,7 @@ class Exchanged:
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
     """Return a new enumerator. At first it assigns nothing, because the store may have lost an
-    earlier enumerator, whose readers may still come.
+    earlier enumerator, whose readers may still hold splits and have not reported them yet.
     """
     return Enumerator(
         began_at=now_ms,

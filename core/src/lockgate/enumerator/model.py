@@ -25,8 +25,9 @@ class OwnedSplit:
     Attributes:
         split: The split, at the position in the reader's last snapshot.
         number: The number of the assignment.
-        since: The time (ms) since which the reader is known to hold the split: when it was assigned
-            or, after a loss of commits, since when the reader has presented it.
+        since: The time (ms) since which the reader is known to hold the split: the time of its
+            assignment or, after a loss of commits, the later time at which the new enumerator began
+            or the reader presented the split to it.
     """
 
     split: KafkaPartitionSplit

@@ -107,7 +107,8 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Correct the clock by records that were appended between the last two calls of `look`.
+        """Process records that were appended between the last two calls of `look`. Correct the
+        clock if they show that it is wrong.
 
         `ahead` maps each producer to its lead (ms): the records' event time − the time that the
         last `look` returned.

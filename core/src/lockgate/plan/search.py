@@ -180,7 +180,8 @@ def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
     """End a search that found no records within the budget, by one more look-up.
 
     The look-up is at the lowest unread event time. If a batch up to there exceeds the budget, this
-    event time becomes `overfull`. Otherwise, the target is the highest one with the same use.
+    event time becomes `overfull`. Otherwise, the target is the highest event time whose use is
+    that of this look-up.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)

@@ -37,7 +37,7 @@ class Operator:
         self.output = output
 
     def open(self) -> None:
-        """Start the operator. This method is called once, when the network starts."""
+        """Start the operator. This method is called once, when its `Network` starts."""
 
     def take(self, index: int, element: StreamElement) -> None:
         """Handle an element on input `index`. Pass on latency markers and record attributes."""

@@ -20,7 +20,9 @@ class TooManyRequests(Exception):
 
 
 class ForeignHost(Exception):
-    """The request is for a host name that a page on the internet may own."""
+    """The request is for a host name that a web site may control, and no token protects the
+    coordinator.
+    """
 
     def __init__(self, host: str) -> None:
         super().__init__(
