@@ -12,10 +12,10 @@ them above the read limit. A record counts as returned only once the program has
 work is done in turns, which are calls of `RunningReader.turn` between two pieces. So no watermark
 is ahead of the records that the program has received.
 
-**The read limit** is computed in each turn (`admission`). It is also recomputed without waiting for
-the next turn, to speed up a backlog: when every record up to the limit has been returned and more
-are fetched, and when the number of a partition's fetched records reaches half of the number at
-which it is paused. Other records fetched above the limit do not trigger a recomputation.
+**The read limit** is computed in each turn (`admission`). To read a backlog faster, it is also
+recomputed without waiting for the next turn: when every record up to the limit has been returned
+and more are fetched, and when the number of a partition's fetched records reaches half of the
+number at which it is paused. Other records fetched above the limit do not trigger this.
 """
 
 import logging
@@ -129,7 +129,7 @@ class RunningReader:
 
     @property
     def lapsed(self) -> bool:
-        """Return whether the deadline `Orders.until` has passed, so that no record is returned."""
+        """Return whether the deadline `Orders.until` has passed. No record may then be returned."""
         return self.lease_s() >= self.orders.until
 
     @property

@@ -273,8 +273,8 @@ def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlign
 
 
 def limits_of(limit: Any) -> tuple[int | None, Least | None]:
-    """Return the maximum number of offsets per batch that a `ReadLimit` sets, and the minimum it
-    waits for with its longest wait (ms). Each is None if `limit` does not set it.
+    """Return the maximum number of offsets per batch that a `ReadLimit` sets, and its
+    minimum with the longest wait for that (ms). Each is None if `limit` does not set it.
 
     Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if `limit` limits
     anything but the number of offsets.

@@ -229,8 +229,8 @@ class Producers:
         each plan. It does nothing if `idle_timeout` is set, or if batches are window-aligned.
 
         In a group, the wait begins at once, because the reports on these splits may delay other
-        queries. Otherwise it begins once a plan is limited by a split of this query. `limit` is the
-        reason why the plan would read no further without the group.
+        queries. Otherwise it begins once a plan is limited by a split of this query. `limit` is
+        what would limit the plan if there were no group.
         """
         if self._idle_timeout is None and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]

@@ -53,7 +53,7 @@ _INTEGERS = by_split(_integer)
 class _Kept:
     """The JSON content of a stored slice. The slice's batch reads from the offsets `starts` to
     `ends`. `shown` is the slice as `slice_of` returns it. `torn` maps splits with missing records
-    to upper bounds (ms) on the event times of these records, as `InterruptedSlices.upto`.
+    to upper bounds (ms) on the event times of these records, as in `InterruptedSlices.upto`.
     """
 
     CLOSED: ClassVar[bool] = True

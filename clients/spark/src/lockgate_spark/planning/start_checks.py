@@ -89,10 +89,10 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Check that the query's watermarks use the aligned event time. `payloads` says of each source
-    whether its event time is in the payload.
+    """Check that the query's watermarks use the aligned event time. `payloads` has a value per
+    source: whether its event time is in the payload.
 
-    Raises `UnsupportedQuery` if a watermark uses another event time than the alignment, or is
+    Raises `UnsupportedQuery` if a watermark uses a different event time from the alignment, or is
     shared with a Kafka stream that is not aligned (`check_origins`). In observe mode and with
     `other_event_time="warn"`, a warning is logged instead.
     """

@@ -1,9 +1,9 @@
 """Shows the numbers of a run as gauges in Spark's metrics system.
 
 The numbers of `progress_metrics` are gauges with nearly the same name: `alignmentPausedMs` in
-lastProgress becomes `pausedMs`. If a query has several sources, counts that each source has for
-itself are summed, and for other numbers the largest value is shown. Event times are in ms since
-1970. Yes is 1 and no is 0. A gauge whose value is unknown or unbounded is None.
+lastProgress becomes `pausedMs`. If a query has several sources, the counts of its
+sources are summed, and for other numbers the largest value is shown. Event times are in ms since
+1970. A Boolean is 1 or 0. A gauge whose value is unknown or unbounded is None.
 """
 
 from collections.abc import Mapping

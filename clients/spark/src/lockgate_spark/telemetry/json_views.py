@@ -1,5 +1,5 @@
-"""Converts views to JSON and back, so that they can be read in another process than the one that
-plans. A dataclass becomes an object with the names of its fields, and an Enum its value.
+"""Converts views to JSON and back, so that they can be read in a process other than the
+planner's. A dataclass becomes an object with the names of its fields, and an Enum its value.
 """
 
 import types
