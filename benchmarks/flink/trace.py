@@ -1,13 +1,13 @@
 """What a run read and when, and the figures that follow, by one definition for Spark and Flink."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.skew.shapes import JOIN_WITHIN_MS, Shape, Times
+from benchmarks.skew.shapes import JOIN_WITHIN_MS, Shape, Times, Topic
 from lockgate_testbed.skew import HOUR_MS, T0_MS
 
 Numbers = npt.NDArray[np.int64]
@@ -85,9 +85,9 @@ class Trace:
     @property
     def open_rows(self) -> int:
         """Rows read that windows or the join had to keep, at most."""
-        done = _done_ms(self.shape, self.watermark_ms)
-        closed = np.stack([np.searchsorted(highest[1:], done[:, n]) for n, highest in enumerate(self.highest)], axis=1)
-        return int(np.maximum(0, self.ends - closed).sum(axis=1).max())
+        done = [each for topic, each in _done_ms(self.shape, self.watermark_ms) for _ in topic.logs]
+        closed = [np.searchsorted(highest[1:], each) for highest, each in zip(self.highest, done, strict=True)]
+        return int(np.maximum(0, self.ends - np.stack(closed, axis=1)).sum(axis=1).max())
 
     @property
     def delay_that_loses_nothing_ms(self) -> int:
@@ -119,19 +119,15 @@ class Trace:
 def least_open_rows(shape: Shape) -> int:
     """Count rows that windows or the join must keep if records are read in order of event time."""
     times = np.sort(np.concatenate([log for topic in shape.topics for log in topic.logs]))
-    done = _done_ms(shape, times - shape.delay_ms)
-    kept, start = np.zeros(len(times), dtype=np.int64), 0
-    for topic in shape.topics:
+    kept = np.zeros(len(times), dtype=np.int64)
+    for topic, done in _done_ms(shape, times - shape.delay_ms):
         ordered = np.sort(np.concatenate(topic.logs))
-        kept += np.searchsorted(ordered, times, side="right") - np.searchsorted(ordered, done[:, start])
-        start += len(topic.logs)
+        kept += np.searchsorted(ordered, times, side="right") - np.searchsorted(ordered, done)
     return int(kept.max())
 
 
-def _done_ms(shape: Shape, watermark_ms: Numbers) -> Numbers:
-    """Return the event times below which nothing is kept, for each partition."""
-    columns = []
+def _done_ms(shape: Shape, watermark_ms: Numbers) -> Iterator[tuple[Topic, Numbers]]:
+    """Yield each topic with the event times below which nothing of it is kept."""
     for n, topic in enumerate(shape.topics):
         done = watermark_ms - watermark_ms % HOUR_MS if len(shape.topics) == 1 else watermark_ms
-        columns += [done - (JOIN_WITHIN_MS if n == 0 and len(shape.topics) > 1 else 0)] * len(topic.logs)
-    return np.stack(columns, axis=1)
+        yield topic, done - (JOIN_WITHIN_MS if n == 0 and len(shape.topics) > 1 else 0)
