@@ -3,9 +3,7 @@ formats.
 """
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from seeded.checkpoints import begins, logged
@@ -13,7 +11,8 @@ from seeded.clocks import Clocks, driven_by
 from seeded.played import Split
 
 from lockgate_spark import Alignment
-from lockgate_spark.jvm import opening, stream
+from lockgate_spark.jvm import stream
+from lockgate_spark.jvm.opening import SparkAlignedRun
 from support.runs import RunInMemory
 
 HOUR = 3_600_000
@@ -29,21 +28,12 @@ def test_a_world_that_moves_on_ends_at_the_machine_s_time() -> None:
     assert clocks.of(1_500_000) == 1_500_000 - 4 * HOUR
 
 
-class Run:
-    """An aligned run as far as its clock goes."""
-
-    def __init__(self, *_: object, clock: Callable[[], float]) -> None:
-        self.clock = clock
-
-
-def test_aligned_runs_take_the_driver_s_clock_and_its_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aligned_runs_take_the_driver_s_clock_and_its_jumps() -> None:
     clocks = Clocks(machine=lambda: 1_000.0)
-    monkeypatch.setattr(opening, "AlignedRun", Run)
     with driven_by(clocks):
-        run: Any = opening.AlignedRun(Alignment(), RunInMemory())
-        assert isinstance(run, Run)
+        assert SparkAlignedRun(Alignment(), RunInMemory()).planner.clock() == 1_000
         clocks.driver_off_ms = 7_000
-        assert run.clock() == stream.time.time() == 1_007
+        assert SparkAlignedRun(Alignment(), RunInMemory()).planner.clock() == stream.time.time() == 1_007
         assert time.time() > 1_000_000, "the rest of the process has the machine's"
     assert stream.time.time() > 1_000_000
 

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from lockgate_spark.jvm import opening, stream
+from lockgate_spark.jvm import stream
+from lockgate_spark.planning.aligned_run import AlignedRun
 
 
 class Clocks:
@@ -47,13 +48,13 @@ class Clocks:
 @contextmanager
 def driven_by(clocks: Clocks) -> Iterator[None]:
     """Aligned runs that begin inside of `with` take the driver's clock."""
+    begin = AlignedRun.__init__
 
-    class Clocked(opening.AlignedRun):
-        def __init__(self, *positional: Any, **named: Any) -> None:
-            super().__init__(*positional, **{"clock": clocks.driver, **named})
+    def clocked(self: AlignedRun, *positional: Any, **named: Any) -> None:
+        begin(self, *positional, **{"clock": clocks.driver, **named})
 
     with (
-        mock.patch.object(opening, "AlignedRun", Clocked),
+        mock.patch.object(AlignedRun, "__init__", clocked),
         mock.patch.object(stream, "time", SimpleNamespace(time=clocks.driver)),
     ):
         yield
