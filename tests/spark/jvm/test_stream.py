@@ -34,7 +34,7 @@ def test_failed_plan_during_query_stop_is_a_stop_and_else_an_error(active: bool,
         raise KeyError("t-0")
 
     stream = object.__new__(Stream)
-    stream._index, stream._watch = 0, SimpleNamespace(topics=None)  # type: ignore[assignment]
+    stream._index, stream._watch = 0, SimpleNamespace(topics=None)
     stream.budget = stream._least = None
     stream.selected = Selected("b:9092", "subscribe", "t")
     stream._aligned = SimpleNamespace(  # type: ignore[assignment]

@@ -5,12 +5,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lockgate_spark.jvm.compiler import new_kafka_log
-from lockgate_spark.jvm.watch import Watch
+from lockgate_spark.jvm.stream import Stream
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 
 
-def watch(spark: SparkSession, kafka: KafkaBroker) -> Watch:
+def watch(spark: SparkSession, kafka: KafkaBroker) -> Stream:
     jvm: Any = spark._jvm
     connector = jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider()
     deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
@@ -21,7 +21,10 @@ def watch(spark: SparkSession, kafka: KafkaBroker) -> Watch:
         ("value.deserializer", deserializer),
     ):
         params.put(key, value)
-    return Watch(lambda: new_kafka_log(spark.sparkContext._gateway, connector, params, "KafkaWatch"))
+    stream = object.__new__(Stream)
+    stream._watched = None
+    stream._watch = new_kafka_log(spark.sparkContext._gateway, connector, params, "KafkaWatch")
+    return stream
 
 
 def test_watch_without_splits_waits_until_there_are_some(spark: SparkSession, kafka: KafkaBroker, topic: str) -> None:
@@ -32,4 +35,4 @@ def test_watch_without_splits_waits_until_there_are_some(spark: SparkSession, ka
     while not one.comes({f"{topic}-0": 0}, 1.0):  # the connection is made
         pass
     assert not one.comes({}, 0.01), "and when the last split is gone"
-    one.close()
+    one._watch.close()

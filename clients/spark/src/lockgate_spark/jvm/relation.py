@@ -14,7 +14,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.opening import PlannedSource, check_before, check_session
-from lockgate_spark.jvm.stream import Table
+from lockgate_spark.jvm.stream import aligned_table
 from lockgate_spark.spark_lines import settings_of
 
 Decorate = Callable[[Any, Any], Any]
@@ -45,7 +45,7 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
     def aligned(table: Any, options: Any) -> Any:
         refuse_options(dict(options))
         planned = PlannedSource.of(spark, table, settled)
-        return Table(table, gateway, planned.open, planned.event_time).java_proxy
+        return aligned_table(table, gateway, planned.open, planned.event_time)
 
     found = []
     for df in dfs:

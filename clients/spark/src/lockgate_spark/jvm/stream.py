@@ -9,6 +9,7 @@ a query can change from plain Spark to aligned and back.
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -23,7 +24,6 @@ from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.offsets import parse, parsed, render
 from lockgate_spark.jvm.opening import SparkAlignedRun
 from lockgate_spark.jvm.stand_in import SparkProxy
-from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
@@ -37,71 +37,56 @@ log = logging.getLogger("lockgate")
 LEAST_OFFSETS_OF_A_TASK = 1_000
 """The smallest share of a core, in offsets, if partitions are divided among several tasks."""
 
-_SAMPLE_MS = 10_000  # the longest look at the last records
-
 _CONNECTOR = "org.apache.spark.sql.connector."
-
-OpenRun = Callable[[str], SparkAlignedRun]
-"""Finds or opens the aligned run of the query that opens the source with this checkpoint."""
+_ASKED_MS = 10_000  # the longest look at the last records, and wait for the brokers' list of topics
 
 
 class _Opening(SparkProxy):
-    """A proxy for one of the objects from which Spark makes a `Stream`. `opens` are the values that
-    a `Scan` needs to open the stream.
+    """A proxy for one of the objects from which Spark makes a `Stream`. The functions in `answers`
+    answer its methods of these names, and `explain` is the method `explained`.
     """
 
-    def __init__(self, java: Any, gateway: Any, *opens: Any) -> None:
+    def __init__(
+        self,
+        java: Any,
+        gateway: Any,
+        interfaces: tuple[str, ...],
+        explain: Callable[[Exception], Exception] = lambda error: error,
+        **answers: Callable[..., Any],
+    ) -> None:
+        interfaces = tuple(_CONNECTOR + each for each in interfaces)
+        vars(self).update(answers, ANSWERS=tuple(answers), INTERFACES=interfaces, explained=explain)
         super().__init__(java, gateway)
-        self._opens = opens
 
 
-class Table(_Opening):
-    """A proxy for Spark's Kafka table.
-
-    `opens` has two values: the function that finds or opens the run of the query (`OpenRun`), and
-    the source's event time.
+def aligned_table(
+    table: Any, gateway: Any, open_run: Callable[[str], SparkAlignedRun], event_time: EventTime | None
+) -> Any:
+    """Return a Java object to read in place of `table`, Spark's Kafka table. `open_run` finds or
+    opens the aligned run of the query that opens the source with this checkpoint.
     """
 
-    ANSWERS = ("newScanBuilder",)
-    INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
+    def newScanBuilder(options: Any) -> SparkProxy:
+        selected, builder = Selected.by(options), table.newScanBuilder(options)
+        return _Opening(builder, gateway, ("read.ScanBuilder",), build=lambda: scan(builder.build(), selected))
 
-    def newScanBuilder(self, options: Any) -> "ScanBuilder":
-        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, Selected.by(options), *self._opens)
+    def scan(java: Any, selected: Selected) -> SparkProxy:
+        def toMicroBatchStream(checkpoint: str) -> Stream:
+            def make(run: SparkAlignedRun, index: int) -> Stream:
+                return Stream(java.toMicroBatchStream(checkpoint), gateway, selected, run, index, event_time)
 
+            return opened(open_run(checkpoint), checkpoint, make)
 
-class ScanBuilder(_Opening):
-    """A proxy for Spark's scan builder."""
+        def toContinuousStream(_: str) -> Any:
+            raise UnsupportedQuery(
+                "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
+            )
 
-    ANSWERS = ("build",)
-    INTERFACES = (_CONNECTOR + "read.ScanBuilder",)
+        answers = {each.__name__: each for each in (toMicroBatchStream, toContinuousStream)}
+        return _Opening(java, gateway, ("read.Scan",), selected.explained, **answers)
 
-    def build(self) -> "Scan":
-        return Scan(self._java.build(), self._gateway, *self._opens)
-
-
-class Scan(_Opening):
-    """A proxy for Spark's scan. It opens a `Stream` for each run of a query."""
-
-    ANSWERS = ("toMicroBatchStream", "toContinuousStream")
-    INTERFACES = (_CONNECTOR + "read.Scan",)
-
-    def toMicroBatchStream(self, checkpoint: str) -> "Stream":
-        open_run: OpenRun
-        selected, open_run, event_time = self._opens
-        java, gateway = self._java, self._gateway
-
-        def make(run: SparkAlignedRun, index: int) -> Stream:
-            return Stream(java.toMicroBatchStream(checkpoint), gateway, selected, run, index, event_time)
-
-        return opened(open_run(checkpoint), checkpoint, make)
-
-    def explained(self, error: Exception) -> Exception:
-        return self._opens[0].explained(error)  # type: ignore[no-any-return]
-
-    def toContinuousStream(self, checkpoint: str) -> Any:
-        raise UnsupportedQuery(
-            "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
-        )
+    interfaces = ("catalog.Table", "catalog.SupportsRead")
+    return _Opening(table, gateway, interfaces, newScanBuilder=newScanBuilder).java_proxy
 
 
 class Stream(SparkProxy):
@@ -111,7 +96,7 @@ class Stream(SparkProxy):
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
     INTERFACES = tuple(
-        _CONNECTOR + "read.streaming." + name
+        f"{_CONNECTOR}read.streaming.{name}"
         for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
     )
 
@@ -133,10 +118,14 @@ class Stream(SparkProxy):
         self._limit = java.getDefaultReadLimit()  # that of all batches
         kafka = self._kafka("KafkaLog")
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
-        self._watch = Watch(lambda: self._kafka("KafkaWatch"))
         self.budget, self._least = limits_of(self._limit)
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
+        self._watched: Offsets | None = None
+
+    @cached_property
+    def _watch(self) -> Any:
+        return self._kafka("KafkaWatch")
 
     def initialOffset(self) -> Any:
         return self._java.initialOffset()
@@ -150,7 +139,7 @@ class Stream(SparkProxy):
         return not self._aligned.run.is_active()
 
     def explained(self, error: Exception) -> Exception:
-        return self.selected.explained(error, self._watch.topics)
+        return self.selected.explained(error, lambda: str(self._watch.topics(_ASKED_MS)).splitlines())
 
     def _decide(self, start: str) -> Any:
         if self._aligned.alignment.mode == "observe":
@@ -210,7 +199,8 @@ class Stream(SparkProxy):
             if self._aligned.table is not None:
                 self._aligned.table.sum_up()
             self._aligned.close()
-            self._watch.close()
+            if "_watch" in vars(self):
+                self._watch.close()
         finally:
             self._java.stop()
 
@@ -218,14 +208,16 @@ class Stream(SparkProxy):
         return parse(self._java.initialOffset().json())
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        return self._watch.comes(ends, seconds)
+        if ends != self._watched:
+            self._watch.watch("\n".join(_line(split, end) for split, end in ends.items()))
+            self._watched = dict(ends)
+        return bool(self._watch.comes(int(seconds * 1000)))
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
         assert self.event_time is not None
-        lines = ("\t".join((*split.rpartition("-")[::2], *map(str, each))) for split, each in ranges.items())
-        found = self._kafka("KafkaSample").look(
-            "\n".join(lines), self.event_time.projection(), self.event_time.headers, _SAMPLE_MS
-        )
+        lines = "\n".join(_line(split, *each) for split, each in ranges.items())
+        projection, headers = self.event_time.projection(), self.event_time.headers
+        found = self._kafka("KafkaSample").look(lines, projection, headers, _ASKED_MS)
         looked, valued, timed, value = str(found).split("\t", 3)
         return Sampled(int(looked), int(valued), int(timed), value)
 
@@ -247,6 +239,11 @@ class Stream(SparkProxy):
         params = spark.api.python.PythonUtils.toScalaMap(self._java.kafkaOffsetReader().driverKafkaParams())
         updater = spark.kafka010.KafkaConfigUpdater("source", params)
         return new_kafka_log(self._gateway, self._java, updater.setAuthenticationConfigIfNeeded().build(), kind)
+
+
+def _line(split: str, *offsets: int) -> str:
+    """Return a split and its offsets as our Java classes read them."""
+    return "\t".join((*split.rpartition("-")[::2], *map(str, offsets)))
 
 
 def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlignedRun, int], Stream]) -> Stream:

@@ -46,7 +46,9 @@ def text(found: Findings) -> str:
         "not_known": sentences.unknown(found),
         "sources": [asdict(each) for each in found.sources],
         "partitions": [
-            {**asdict(each), "first": _moment(each.first), "last": _moment(each.last)} for each in found.partitions
+            {name: getattr(each, name) for name in ("source", "partition", "offsets", "lost", "ahead_ms")}
+            | {"first": _moment(each.first), "last": _moment(each.last)}
+            for each in found.partitions
         ],
         "timeline": [
             {**asdict(each), "at": _iso(each.at), "watermark": _moment(each.watermark or None)}

@@ -34,31 +34,25 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bounds on the number of rows that Spark has dropped. `most` is None if there is no known
-    upper bound.
-    """
+    """Bounds on the number of rows that Spark has dropped."""
 
     basis: Basis
     least: int = 0
-    most: int | None = None
+    most: int | None = None  # None: there is no known upper bound
 
     @property
     def exact(self) -> bool:
-        """Whether both bounds are the same."""
         return self.most == self.least
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLoss:
-    """The late rows of one batch of one source: their number by partition (`lost`), their lowest
-    event time (`oldest`, in ms; None if it is not known), and Spark's watermark (ms) for the batch.
-    The numbers are upper bounds if `exact` is false.
-    """
+    """The late rows of one batch of one source."""
 
-    lost: Mapping[str, int]
-    oldest: int | None
-    watermark: int
-    exact: bool = True
+    lost: Mapping[str, int]  # by partition
+    oldest: int | None  # their lowest event time (ms), if it is known
+    watermark: int  # Spark's, for the batch (ms)
+    exact: bool = True  # False: the numbers are upper bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,145 +69,104 @@ class StateOperator:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PartitionFindings:
-    """Findings about one partition.
-
-    Attributes:
-        offsets: Number of offsets that were read.
-        ahead_ms: Largest distance (ms) in event time by which the partition's first unread record
-            was ahead of the oldest first unread record of all partitions.
-        first: Event time (ms) of the first record; None if no plan has seen it.
-        last: Event time (ms) of the last record, estimated from the density of earlier records;
-            None if no plan has seen a record.
-
-    """
+    """Findings about one partition."""
 
     source: int
     partition: str
-    offsets: int
-    lost: int
-    ahead_ms: int
-    first: int | None = None
-    last: int | None = None
+    offsets: int = 0  # that were read
+    lost: int = 0
+    ahead_ms: int = 0  # most that its first unread record was ahead of the oldest first unread record of all
+    first: int | None = None  # event time (ms) of its first record, if a plan has seen one
+    newest: int | None = None  # event time (ms) below the first record of its last batch
+    before: int = 0  # offsets that were read before that record
+
+    @property
+    def last(self) -> int | None:
+        """The event time (ms) of the last record, estimated from the density of the records before
+        the last batch. It is the first record's event time until two batches have shown a density,
+        and None if no plan has seen a record.
+        """
+        if self.first is None or self.newest is None or self.newest < self.first or not self.before:
+            return self.first
+        return self.first + (self.newest - self.first) * self.offsets // self.before
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SourceFindings:
-    """Findings about one source. `budget` is its maxOffsetsPerTrigger (None if it is not set).
-    `offsets` is the number of offsets read, and `largest` is the number in its largest batch.
-    """
+    """Findings about one source."""
 
     source: int
     max_offsets_per_trigger: int | None
-    offsets: int
-    largest_batch: int
+    offsets: int = 0  # that were read
+    largest_batch: int = 0  # in offsets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Moment:
-    """The figures of one or more consecutive batches.
+    """The figures of one or more consecutive batches."""
 
-    Attributes:
-        at: Time (s since 1970) when the first batch was planned.
-        apart_ms: The largest distance in event time (ms) between the first unread records of two
-            partitions; None if no plan was made.
-        watermark: Spark's last watermark (ms); 0 if there was none.
-
-    """
-
-    at: float
+    at: float  # time (s since 1970) when the first of them was planned
     batches: int = 1
     lost: int = 0
-    apart_ms: int | None = None
-    watermark: int = 0
+    apart_ms: int | None = None  # most between the first unread records of two partitions; None without a plan
+    watermark: int = 0  # Spark's last one (ms)
 
-    def with_next(self, other: "Moment") -> "Moment":
-        """Return this moment merged with `other`, the next one."""
-        apart = max((each.apart_ms for each in (self, other) if each.apart_ms is not None), default=None)
-        watermark = max(self.watermark, other.watermark)
-        return Moment(self.at, self.batches + other.batches, self.lost + other.lost, apart, watermark)
+    def add(self, batch: "Moment") -> None:
+        """Add the figures of a later batch."""
+        self.apart_ms = max((ms for ms in (self.apart_ms, batch.apart_ms) if ms is not None), default=None)
+        self.watermark = max(self.watermark, batch.watermark)
+        self.batches += batch.batches
+        self.lost += batch.lost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Findings:
-    """All findings about one run.
-
-    Attributes:
-        began, until: Times (s since 1970) between which the figures were counted.
-        rows: Number of offsets that were read.
-        uncounted: Why lost rows were not counted; empty if they were.
-        late_rows_path: Path of the table with the late rows; None if they are not kept.
-        repeated: Whether a stateful operator was `repeated` in any batch, as in `StateOperator`.
-        delay_ms: The shortest delay (ms) of the query's watermarks; None if it has none.
-        seen: Whether the watermarks are on the event time that alignment uses.
-        lateness_ms: How far (ms) below the watermark the oldest lost row was; 0 if that is not
-            known.
-        operators: Number of rows dropped by each stateful operator, by Spark's own count.
-        out_of_orderness_ms: The largest time (ms) by which a sampled record was older than an
-            earlier one of its partition.
-        too_late: Number of records that arrived too late because their producer's lag was above
-            what the plans had allowed for.
-        left_out: Number of records without an event time, or with one beyond `future_bound` or
-            `past_bound`.
-        ahead: Number of batches that read beyond their plan.
-        offsets_ahead: Number of offsets that these batches read beyond their plans.
-        max_drift_ms: The drift (ms) that the plans allowed; 0 before the first plan.
-        busy_s: How long the batches took (s), without the waits between them.
-        failed_plans: Whether a plan could not be made.
-        in_group: Whether `Alignment(coordinator=…)` is set. It may be set in observe mode too, in
-            which the query joins no group.
-
-    """
+    """All findings about one run."""
 
     query: str | None
     query_id: str
     run_id: str
     state: RunState = RunState.RUNNING
-    began: float
-    until: float = 0.0
-    rows: int = 0
+    began: float  # the figures are of the time (s since 1970) from here
+    until: float = 0.0  # to here
+    rows: int = 0  # offsets that were read
     batches: int = 0
     loss: Loss = Loss(Basis.STATELESS)
-    uncounted: str = ""
-    late_rows_path: str | None = None
-    repeated: bool = False
-    lateness_ms: int = 0
-    operators: Mapping[str, int] = field(default_factory=dict)
-    delay_ms: int | None = None
-    seen: bool = True
-    max_drift_ms: int = 0
-    out_of_orderness_ms: int = 0
-    too_late: int = 0
-    left_out: int = 0
-    ahead: int = 0
-    offsets_ahead: int = 0
-    busy_s: float = 0.0
+    uncounted: str = ""  # why lost rows were not counted
+    late_rows_path: str | None = None  # of the table with the late rows, if they are kept
+    repeated: bool = False  # an operator was `repeated` in some batch, as in `StateOperator`
+    lateness_ms: int = 0  # how far below the watermark the oldest lost row was; 0 if that is not known
+    operators: Mapping[str, int] = field(default_factory=dict)  # rows dropped by each, by Spark's own count
+    delay_ms: int | None = None  # the shortest delay of the query's watermarks, if it has one
+    seen: bool = True  # the watermarks are on the event time that alignment uses
+    max_drift_ms: int = 0  # that the plans allowed; 0 before the first plan
+    out_of_orderness_ms: int = 0  # most that a sampled record was older than an earlier one of its partition
+    too_late: int = 0  # records with a lag of their producer above what the plans had allowed for
+    left_out: int = 0  # records without an event time, or beyond `future_bound` or `past_bound`
+    ahead: int = 0  # batches that read beyond their plan
+    offsets_ahead: int = 0  # that these batches read beyond their plans
+    busy_s: float = 0.0  # how long the batches took, without the waits between them
     failed_plans: bool = False
-    in_group: bool = False
+    in_group: bool = False  # the options have a coordinator, although observe mode joins no group
     partitions: tuple[PartitionFindings, ...] = ()
     sources: tuple[SourceFindings, ...] = ()
     moments: tuple[Moment, ...] = ()
 
     @property
     def apart_ms(self) -> int | None:
-        """The largest `Moment.apart_ms` of all moments; None if no plan was made."""
+        """The largest `Moment.apart_ms`; None if no plan was made."""
         return max((each.apart_ms for each in self.moments if each.apart_ms is not None), default=None)
 
 
 def loss_of(lost: int | None, exact: bool, operators: Mapping[str, int], repeated: bool, ran: bool, seen: bool) -> Loss:
-    """Return the bounds on the number of rows lost.
+    """Return the bounds on the number of rows lost. `lost` is the number of rows dropped as late,
+    an upper bound if `exact` is false, and None if they were not counted. `ran` says whether a batch
+    has run. `operators`, `repeated` and `seen` are as in `Findings`.
 
     An operator's count may exceed the number of late rows: it counts a row each time that a batch
     is computed, and counts every copy of a row that the query has multiplied.
-
-    Args:
-        lost: Number of rows dropped as late; None if they were not counted.
-        exact: False if `lost` is an upper bound.
-        operators: Number of rows that each stateful operator has dropped, by its own count.
-        repeated: As in `StateOperator`.
-        ran: Whether a batch has run.
-        seen: Whether the query's watermarks are on the event time that alignment uses.
     """
     told = sum(operators.values())
     if not operators and (ran or lost == 0):

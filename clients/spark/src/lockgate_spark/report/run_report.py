@@ -8,9 +8,9 @@ each split, and a timeline whose neighbouring moments are merged once it is long
 import logging
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from lockgate_spark.config import Alignment
@@ -38,35 +38,6 @@ AddFigures = Callable[[Findings], Findings]
 MOST_MOMENTS = 240
 
 
-@dataclass(slots=True)
-class _Split:
-    offsets: int = 0
-    lost: int = 0
-    ahead_ms: int = 0
-    first: int | None = None  # event time (ms) of its first record
-    newest: int | None = None  # event time (ms) below its last batch's first record
-    before: int = 0  # offsets that were read up to there
-
-    def look(self, watermark: int, read: int) -> None:
-        """Store how far the split was read before a batch: `watermark` (ms) is 1 ms below the event
-        time of the batch's first record. The batch reads `read` offsets, which `offsets` already
-        includes.
-        """
-        if self.first is None:
-            self.first = watermark + 1
-        self.newest, self.before = watermark, self.offsets - read
-
-    @property
-    def last(self) -> int | None:
-        """The event time (ms) of the last record, estimated from the density of the records before
-        the last batch. It is the first record's event time until two batches have shown a density,
-        and None if no plan has seen a record.
-        """
-        if self.first is None or self.newest is None or self.newest < self.first or not self.before:
-            return self.first
-        return self.first + (self.newest - self.first) * self.offsets // self.before
-
-
 class ReportedRun(SparkRun, Protocol):
     """A run with the counts of its stateful operators, and the delay of its watermarks."""
 
@@ -76,8 +47,8 @@ class ReportedRun(SparkRun, Protocol):
         """
 
     def delay_ms(self) -> int | None:
-        """Return the shortest delay (ms) of the query's watermarks; None if the query has no
-        watermark. Spark must have planned the query.
+        """Return the shortest delay (ms) of the query's watermarks; None if it has none. Spark must
+        have planned the query.
         """
 
 
@@ -97,7 +68,7 @@ class RunReport:
             in_group=alignment.coordinator is not None,
         )
         self._lost = 0
-        self._splits: dict[Key, _Split] = defaultdict(_Split)
+        self._splits: dict[Key, PartitionFindings] = {}
         self._reads: dict[Key, int] = {}  # the offsets of its last batch
         self._sources: dict[int, SourceFindings] = {}
         self._moments: list[Moment] = []
@@ -120,13 +91,11 @@ class RunReport:
 
     def not_counted(self, why: str) -> None:
         """Set the reason why late rows are not counted."""
-        with self._lock:
-            self._found = replace(self._found, uncounted=why)
+        self._found.uncounted = why
 
     def keeps_late_rows(self, path: str) -> None:
         """Set the path of the table in which late rows are kept."""
-        with self._lock:
-            self._found = replace(self._found, late_rows_path=path)
+        self._found.late_rows_path = path
 
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
         """Add a batch that Spark reads from a source, between the offsets `start` and `end`, and
@@ -137,16 +106,21 @@ class RunReport:
         """
         delay_ms = self._found.delay_ms if self._sources else self._run.delay_ms()
         with self._lock:
-            self._found = replace(self._found, delay_ms=delay_ms)
+            self._found.delay_ms = delay_ms
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
             for split, offsets in read.items():
-                self._splits[source, split].offsets += offsets
+                self._split(source, split).offsets += offsets
                 self._reads[source, split] = offsets
-            total, mine = sum(read.values()), self._sources.get(source) or SourceFindings(source, budget, 0, 0)
-            self._sources[source] = SourceFindings(source, budget, mine.offsets + total, max(mine.largest_batch, total))
+            total, mine = sum(read.values()), self._sources.setdefault(source, SourceFindings(source, budget))
+            mine.max_offsets_per_trigger = budget
+            mine.offsets += total
+            mine.largest_batch = max(mine.largest_batch, total)
             if total:
                 self._begin_batch(source, view)
         self._refresh()
+
+    def _split(self, source: int, split: str) -> PartitionFindings:
+        return self._splits.setdefault((source, split), PartitionFindings(source, split))
 
     def _begin_batch(self, source: int, view: BatchAlignment | None) -> None:
         if self._round and source not in self._round and view is self._view:
@@ -160,17 +134,16 @@ class RunReport:
         """Store how far the partitions with unread records were read before a batch. Return the
         largest distance (ms) in event time between their first unread records.
         """
-        self._found = replace(
-            self._found,
-            out_of_orderness_ms=max([self._found.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)]),
-            too_late=max(self._found.too_late, view.rows_too_late),
-        )
+        mine = self._found
+        mine.out_of_orderness_ms = max([mine.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)])
+        mine.too_late = max(mine.too_late, view.rows_too_late)
         unread = [each for each in view.partitions if is_unread(each)]
         lowest = min((each.watermark for each in unread), default=0)
         for each in unread:
-            mine = self._splits[each.source, each.partition]
-            mine.ahead_ms = max(mine.ahead_ms, each.watermark - lowest)
-            mine.look(each.watermark + each.out_of_orderness, self._reads.get((each.source, each.partition), 0))
+            split, read = self._split(each.source, each.partition), self._reads.get((each.source, each.partition), 0)
+            split.ahead_ms = max(split.ahead_ms, each.watermark - lowest)
+            split.newest, split.before = each.watermark + each.out_of_orderness, split.offsets - read
+            split.first = split.newest + 1 if split.first is None else split.first
         return max((each.watermark - lowest for each in unread), default=0)
 
     def after_batch(self, source: int, batch: BatchLoss | None) -> None:
@@ -181,38 +154,38 @@ class RunReport:
             if batch is not None:
                 self._lose(source, batch)
             if self._reads_since is not None:
-                busy_s = self._found.busy_s + max(0.0, self._clock() - self._reads_since)
-                self._found, self._reads_since = replace(self._found, busy_s=busy_s), None
+                self._found.busy_s += max(0.0, self._clock() - self._reads_since)
+                self._reads_since = None
         self._look_at_operators()
         self._refresh()
 
     def _lose(self, source: int, batch: BatchLoss) -> None:
         for split, rows in batch.lost.items():
-            self._splits[source, split].lost += rows
+            self._split(source, split).lost += rows
         lost = sum(batch.lost.values())
         self._lost += lost
         self._exact = self._exact and batch.exact
         below = 0 if batch.oldest is None else batch.watermark - batch.oldest
-        self._found = replace(self._found, lateness_ms=max(self._found.lateness_ms, below))
+        self._found.lateness_ms = max(self._found.lateness_ms, below)
         if not self._moments:  # a batch that Spark replays has no plan in this run
             self._add(Moment(self._clock()))
-        last = self._moments[-1]
-        self._moments[-1] = replace(last, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark))
+        self._moments[-1].add(Moment(0.0, batches=0, lost=lost, watermark=batch.watermark))
 
     def _add(self, moment: Moment) -> None:
-        self._found = replace(self._found, batches=self._found.batches + 1)
+        self._found.batches += 1
         if self._moments and self._moments[-1].batches < self._merge:
-            self._moments[-1] = self._moments[-1].with_next(moment)
+            self._moments[-1].add(moment)
             return
         self._moments.append(moment)
         if len(self._moments) > MOST_MOMENTS:
-            pairs = zip(self._moments[::2], [*self._moments[1::2], None], strict=False)
-            self._moments = [one if two is None else one.with_next(two) for one, two in pairs]
+            for one, two in zip(self._moments[::2], self._moments[1::2], strict=False):
+                one.add(two)
+            del self._moments[1::2]
             self._merge *= 2
 
     def _look_at_operators(self) -> None:
         """Add the numbers of rows that the stateful operators have dropped, from Spark's last
-        progress report. Do nothing if this report was already added.
+        progress report, unless it was already added.
         """
         last = self._run.operators()
         with self._lock:
@@ -221,8 +194,7 @@ class RunReport:
             self._progress, operators = last
             for operator in operators:
                 self._operators[operator.name] += operator.dropped
-                if operator.repeated and operator.dropped > 0:
-                    self._found = replace(self._found, repeated=True)
+                self._found.repeated |= operator.repeated and operator.dropped > 0
 
     def _refresh(self) -> None:
         if self._files is not None:
@@ -240,12 +212,9 @@ class RunReport:
                 rows=sum(source.offsets for source in self._sources.values()),
                 loss=loss_of(lost, self._exact, self._operators, found.repeated, found.batches > 0, found.seen),
                 operators=dict(self._operators),
-                partitions=tuple(
-                    PartitionFindings(source, split, mine.offsets, mine.lost, mine.ahead_ms, mine.first, mine.last)
-                    for (source, split), mine in sorted(self._splits.items())
-                ),
-                sources=tuple(mine for _, mine in sorted(self._sources.items())),
-                moments=tuple(self._moments),
+                partitions=tuple(replace(mine) for _, mine in sorted(self._splits.items())),
+                sources=tuple(replace(mine) for _, mine in sorted(self._sources.items())),
+                moments=tuple(map(replace, self._moments)),
             )
 
     def finish(self, failed: bool) -> None:
