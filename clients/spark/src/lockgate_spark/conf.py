@@ -19,12 +19,12 @@ option `lockgate.coordinator.tokenName` names a token of the conf.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import as_option, milliseconds
@@ -39,6 +39,7 @@ ALIGN = PREFIX + "align"
 PYTHON = PREFIX + "python"
 OPTION = "lockgate."
 ALIGN_OPTION = OPTION + "align"
+_Made = TypeVar("_Made")
 TOKENS = PREFIX + "token."
 """Spark shows no value of a key that has the word "token" in it."""
 
@@ -68,9 +69,7 @@ OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_OPTIONS, *_COORDINATOR_OPTIONS)
 
 
 def enabled(conf: Any) -> bool:
-    """Return whether alignment is on in a session's conf, or in a mapping of its settings. Raises
-    `ConfigurationError` unless the value is true or false.
-    """
+    """Return whether alignment is on in a session's conf, or in a mapping of its settings."""
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 
 
@@ -117,9 +116,7 @@ def refuse_options(options: Mapping[str, str]) -> None:
 
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
-    """Return a stream's options, with the token in place of its name. Raises `ConfigurationError`
-    if they contain a token itself, or if the conf has no token of this name.
-    """
+    """Return a stream's options, with the token in place of its name."""
     if _TOKEN in given:
         raise ConfigurationError(
             f"option {_TOKEN}: Spark's UI shows the options in a client's plan; set {PREFIX}coordinator.token in the "
@@ -134,11 +131,9 @@ def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str
 
 
 def as_options(alignment: Alignment) -> dict[str, str]:
-    """Return the options with which a stream asks for this alignment, without the token. `asked` is
-    the inverse.
-    """
-    default, given = Alignment(), {key: getattr(alignment, name) for key, name in _OPTIONS.items()}
-    given = {key: value for key, value in given.items() if value != getattr(default, _OPTIONS[key])}
+    """Return the options with which a stream asks for this alignment, without the token."""
+    own, default = ({key: getattr(of, name) for key, name in _OPTIONS.items()} for of in (alignment, Alignment()))
+    given = {key: value for key, value in own.items() if value != default[key]}
     if alignment.coordinator is not None:
         given |= {key: getattr(alignment.coordinator, name) for key, name in _COORDINATOR_OPTIONS.items()}
     return {ALIGN_OPTION: "true"} | {key: _as_text(value) for key, value in given.items()}
@@ -163,7 +158,9 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
     Raises `ConfigurationError` if a value is invalid, or if the conf sets only a part of a
     coordinator that the code does not have. The message names the keys.
     """
-    _warn_of_unknown(conf)
+    for key in sorted(key for key in conf if key.startswith(PREFIX) and not key.startswith(TOKENS)):
+        if key not in KEYS:
+            log.warning("%s is unknown and has no effect; %s", key, _near(key, KEYS))
     _switch(ALIGN, conf.get(ALIGN, "false"))  # only checked here
     return _laid_over(alignment, PREFIX, conf, "Spark's conf has")
 
@@ -172,56 +169,32 @@ def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], wher
     """Return `alignment` with the values of the keys in `given` that begin with `prefix`. `where`
     is the part of an error message that says who has set the keys.
     """
+
+    def made(make: Callable[..., _Made], keys: Mapping[str, str]) -> _Made:
+        values = {name: given[key].strip() for key, name in keys.items() if key in given}
+        try:
+            return make(**{name: None if value.lower() == "none" else value for name, value in values.items()})
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{error} ({where} {named(keys)})" if values else str(error)) from None
+
+    def named(keys: Mapping[str, str]) -> str:
+        return ", ".join(key for key in keys if key in given)  # without values: one of them is a token
+
     keys, coordinator = _keys(Coordinator, prefix + "coordinator."), alignment.coordinator
-    if values := _values(keys, given):
-        missing = [key for key, name in keys.items() if name in ("url", "group") and values.get(name) is None]
+    if named(keys):
+        needed = (key for key, name in keys.items() if name in ("url", "group"))
+        missing = [key for key in needed if given.get(key, "none").strip().lower() == "none"]
         if coordinator is None and missing:
             raise ConfigurationError(
-                f"{', '.join(missing)}: not set, and the code gives align() no Coordinator; set it beside "
-                f"{_set(keys, given)}"
+                f"{', '.join(missing)}: not set, and the code gives align() no Coordinator; set it beside {named(keys)}"
             )
-        with _naming(keys, given, where):
-            coordinator = Coordinator(**values) if coordinator is None else replace(coordinator, **values)
-    keys = _keys(Alignment, prefix)
-    with _naming(keys, given, where):
-        return replace(alignment, coordinator=coordinator, **_values(keys, given))
-
-
-def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        name: None if conf[key].strip().lower() == "none" else conf[key].strip()
-        for key, name in keys.items()
-        if key in conf
-    }
-
-
-@contextmanager
-def _naming(keys: Mapping[str, str], given: Mapping[str, str], where: str) -> Iterator[None]:
-    """In the `with` block, append the names of the given keys to a `ConfigurationError`'s text."""
-    try:
-        yield
-    except ConfigurationError as error:
-        names = _set(keys, given)
-        raise ConfigurationError(f"{error} ({where} {names})" if names else str(error)) from None
-
-
-def _set(keys: Mapping[str, str], conf: Mapping[str, str]) -> str:
-    # the keys alone: one of the values is a token
-    return ", ".join(key for key in keys if key in conf)
-
-
-def _warn_of_unknown(conf: Mapping[str, str]) -> None:
-    for key in sorted(key for key in conf if key.startswith(PREFIX) and not key.startswith(TOKENS)):
-        if key not in KEYS:
-            log.warning("%s is unknown and has no effect; %s", key, _near(key, KEYS))
+        coordinator = made(Coordinator if coordinator is None else partial(replace, coordinator), keys)
+    return made(partial(replace, alignment, coordinator=coordinator), _keys(Alignment, prefix))
 
 
 def _near(key: str, known: Sequence[str]) -> str:
     """Return a hint with the known names that resemble `key`, or with all if none does."""
-    near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
-    meant = [one for one in known if _last(one) in near]
+    last = {one: one.rpartition(".")[2].lower() for one in (key, *known)}
+    near = get_close_matches(last[key], [last[one] for one in known], n=2, cutoff=0.7)
+    meant = [one for one in known if last[one] in near]
     return f"did you mean {' or '.join(meant)}?" if meant else f"the known names are {', '.join(known)}"
-
-
-def _last(key: str) -> str:
-    return key.rpartition(".")[2].lower()

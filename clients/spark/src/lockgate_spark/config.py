@@ -3,7 +3,7 @@ are in the class `Coordinator`, which all clients use.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lockgate.plan.model import Bounds
 from lockgate.plan.windows import fits
@@ -13,9 +13,8 @@ from lockgate_http.duration import Duration, milliseconds
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.event_times import Credible
 
-DEFAULT_MAX_DRIFT = "5 minutes"
-# For gates and for closing windows, which do not go by each producer's own lag.
-DEFAULT_IDLE_TIMEOUT = "1 minute"
+_MAX_DRIFT_MS = 300_000
+_IDLE_TIMEOUT_MS = 60_000  # for gates and for closing windows, which do not go by each producer's own lag
 _CHOICES = {
     "mode": ("align", "observe"),
     "other_event_time": ("refuse", "warn"),
@@ -106,9 +105,8 @@ class Alignment(Named):
             )
         milliseconds("Alignment(max_lag)", self.max_lag)
         for name in ("max_wait", "future_bound", "past_bound"):
-            if (value := getattr(self, name)) is not None:
-                milliseconds(f"Alignment({name})", value)
-        _check_slice(self.slice, self.slice_zone)
+            _ms(self, name)
+        _check_slice(self)
         for name, values in _CHOICES.items():
             if (value := getattr(self, name)) not in values and not (name == "late_rows" and value is None):
                 raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")
@@ -125,29 +123,27 @@ class Alignment(Named):
 
 def credible_at(alignment: Alignment, now: int) -> Credible:
     """Return the range of credible event times for a plan made at `now` (wall clock, ms)."""
-    future, past = alignment.future_bound, alignment.past_bound
-    earliest = 0 if past is None else max(0, now - milliseconds("Alignment(past_bound)", past))
-    return Credible(earliest, MAX if future is None else now + milliseconds("Alignment(future_bound)", future))
+    future, past = _ms(alignment, "future_bound"), _ms(alignment, "past_bound")
+    return Credible(0 if past is None else max(0, now - past), MAX if future is None else now + future)
 
 
 def bounds_of(alignment: Alignment) -> Bounds:
-    """Return the planner's bounds, in ms.
-
-    Without `max_out_of_orderness`, that bound is 0 until out-of-order records have been seen.
-    Without `idle_timeout`, a plan has a bound for each partition; the returned default of one
-    minute is only used by gates and for closing windows. Raises `ConfigurationError` for invalid
-    values.
+    """Return the planner's bounds, in ms. Without `max_out_of_orderness`, that bound is 0 until
+    out-of-order records have been seen. Raises `ConfigurationError` for invalid values.
     """
-    drift, idle, order = alignment.max_drift, alignment.idle_timeout, alignment.max_out_of_orderness
-    drift_ms = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if drift is None else drift)
-    idle_ms = milliseconds("Alignment(idle_timeout)", DEFAULT_IDLE_TIMEOUT if idle is None else idle)
-    order_ms = 0 if order is None else milliseconds("Alignment(max_out_of_orderness)", order)
-    if drift_ms <= order_ms:
+    drift, order = _ms(alignment, "max_drift", _MAX_DRIFT_MS), _ms(alignment, "max_out_of_orderness", 0)
+    if drift <= order:
         raise ConfigurationError(
-            f"Alignment(max_drift={drift!r}, max_out_of_orderness={order!r}): max_drift must be greater than "
-            "max_out_of_orderness, and greater than 0"
+            f"Alignment(max_drift={alignment.max_drift!r}, max_out_of_orderness={alignment.max_out_of_orderness!r}): "
+            "max_drift must be greater than max_out_of_orderness, and greater than 0"
         )
-    return Bounds(max_drift=drift_ms, idle_timeout=idle_ms, disorder=order_ms)
+    return Bounds(max_drift=drift, idle_timeout=_ms(alignment, "idle_timeout", _IDLE_TIMEOUT_MS), disorder=order)
+
+
+def _ms(alignment: Alignment, option: str, default: int | None = None) -> Any:
+    """Return the duration in this option, in ms, or `default` if the option is None."""
+    value = getattr(alignment, option)
+    return default if value is None else milliseconds(f"Alignment({option})", value)
 
 
 def check_alignment(given: object, call: str) -> None:
@@ -164,14 +160,14 @@ def check_alignment(given: object, call: str) -> None:
     )
 
 
-def _check_slice(window: Duration | None, zone: object) -> None:
+def _check_slice(given: Alignment) -> None:
+    window, zone, size = given.slice, given.slice_zone, _ms(given, "slice")
     if zone is not None and not (isinstance(zone, str) and zone.strip()):
         raise ConfigurationError(
             f'Alignment(slice_zone={zone!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "{EPOCH}"'
         )
-    if window is None:
+    if size is None:
         return
-    size = milliseconds("Alignment(slice)", window)
     if size == 0:
         raise ConfigurationError(f"Alignment(slice={window!r}): must be above 0")
     if zone != EPOCH and not fits(size):

@@ -18,8 +18,9 @@ from lockgate_spark.connect.asking import ANSWER
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.host.driver import Driver
 from lockgate_spark.jvm.batch import event_times
+from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected
-from lockgate_spark.jvm.opening import PlannedSource, SparkAlignedRun, check_before, check_session
+from lockgate_spark.jvm.opening import SparkAlignedRun, check_before, check_session, open_run
 from lockgate_spark.jvm.query import NO_RUN, QueryRun
 from lockgate_spark.jvm.relation import Decorate, check_streaming, rewritten
 from lockgate_spark.jvm.stand_in import JavaCallback
@@ -90,7 +91,7 @@ class HostAnswers(JavaCallback):
         check_before(spark, alignment)
 
         def decorate(table: Any, _: Any) -> Any:
-            PlannedSource.of(spark, table, alignment)  # checks the event time
+            EventTime.over(spark, table, alignment.event_time)  # checks it
             return self._java.table(table, options, conf, session).proxy()
 
         return decorate
@@ -115,12 +116,12 @@ class HostAnswers(JavaCallback):
         alignment = asked(dict(table.options()), dict(table.conf()))
         assert alignment is not None  # else the jar would have no such table
         spark = self._driver.session(table.session())
-        source = PlannedSource.of(spark, table.spark(), alignment)
-        run = source.open(checkpoint, kept)
+        event_time = EventTime.over(spark, table.spark(), alignment.event_time)
+        run = open_run(spark, alignment, checkpoint, kept)
         gateway, selected = self._driver.gateway, Selected.by(options)
 
         def make(run: SparkAlignedRun, index: int) -> Stream:
-            return Stream(java, gateway, selected, run, index, source.event_time, stand_in)
+            return Stream(java, gateway, selected, run, index, event_time, stand_in)
 
         stream = opened(run, checkpoint, make)
         stream.fixed_at = ends_fixed_at

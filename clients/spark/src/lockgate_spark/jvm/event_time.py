@@ -60,11 +60,13 @@ class EventTime:
     jvm: Any
 
     @classmethod
-    def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
+    def over(cls, spark: Any, table: Any, text: str | None) -> "EventTime | None":
         """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
-        Return None if the expression is Kafka's own timestamp. Raises `ConfigurationError` if the
-        expression cannot be event time.
+        Return None for Kafka's own timestamp, which is also meant by None. Raises
+        `ConfigurationError` if the expression cannot be event time.
         """
+        if text is None:
+            return None
         jvm, schema = spark._jvm, table.schema()
         rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)
         try:

@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from lockgate_http.errors import ConfigurationError
@@ -13,7 +13,6 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.ineffective import warn_of_options
 from lockgate_spark.jvm.dropped import KafkaSource
-from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.late import LateCount
@@ -62,57 +61,40 @@ class SparkAlignedRun(AlignedRun):
     count: LateCount | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSource:
-    """An aligned source in the session `spark`, before a query opens the source. `joint` is the
-    alignment without `event_time`. It must be the same for all sources of a query, because they
-    share one plan. `event_time` is the source's own event time; None for Kafka's timestamp.
+def open_run(
+    spark: Any, alignment: Alignment, checkpoint: str, kept: MutableMapping[str, str] | None = None
+) -> SparkAlignedRun:
+    """Return the aligned run of the query that opens a source with this `checkpoint`. The call for
+    the query's first source makes it. Each run of a query has its own, so an aligned DataFrame may
+    be started twice.
+
+    `kept` is a map that outlives this process, so that another one can continue the run. Raises
+    `ConfigurationError` if the query's sources have different alignments, and `UnsupportedQuery` if
+    the query cannot be aligned.
     """
+    run = QueryRun.opening(spark, checkpoint)
+    alignment = replace(alignment, event_time=None)  # the sources share one plan, but no event time
 
-    spark: Any
-    joint: Alignment
-    event_time: EventTime | None
+    def make() -> SparkAlignedRun:
+        warn_of_options(alignment, run.available_now)
+        report = RunReport(run, alignment) if alignment.mode == "observe" else None
+        member, begin = joined(alignment, run), _on_a_thread(spark)
+        made = SparkAlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, kept=kept, begin=begin)
+        sources = cast("Mapping[int, KafkaSource]", made.sources)
+        if alignment.late_rows == "keep":
+            made.table = KeptRows(spark, run, alignment, sources)
+            made.tell_kept(made.table.path)
+        if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
+            made.count = LateCount(spark, run, sources)
+        else:
+            made.tell_uncounted("the count is switched off for this query")
+        return made
 
-    @classmethod
-    def of(cls, spark: Any, table: Any, alignment: Alignment) -> "PlannedSource":
-        """Return the aligned source for `table`, which is Spark's Kafka table. Raises
-        `ConfigurationError` if the alignment's `event_time` is invalid for this table.
-        """
-        text = alignment.event_time
-        event_time = None if text is None else EventTime.over(spark, table, text)
-        return cls(spark, replace(alignment, event_time=None), event_time)
-
-    def open(self, checkpoint: str, kept: MutableMapping[str, str] | None = None) -> SparkAlignedRun:
-        """Return the aligned run of the query that opens this source with this `checkpoint`. The
-        call for the query's first source makes the aligned run. Each run of a query has its own,
-        so an aligned DataFrame may be started twice.
-
-        `kept` is a map that outlives this process, so that another one can continue the run. Raises
-        `ConfigurationError` if the query's sources have different alignments, and
-        `UnsupportedQuery` if the query cannot be aligned.
-        """
-        run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
-
-        def make() -> SparkAlignedRun:
-            warn_of_options(alignment, run.available_now)
-            report = RunReport(run, alignment) if alignment.mode == "observe" else None
-            member, begin = joined(alignment, run), _on_a_thread(self.spark)
-            made = SparkAlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, kept=kept, begin=begin)
-            sources = cast("Mapping[int, KafkaSource]", made.sources)
-            if alignment.late_rows == "keep":
-                made.table = KeptRows(self.spark, run, alignment, sources)
-                made.tell_kept(made.table.path)
-            if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
-                made.count = LateCount(self.spark, run, sources)
-            else:
-                made.tell_uncounted("the count is switched off for this query")
-            return made
-
-        aligned = running.of_run(SparkAlignedRun, run.query_id, run.run_id, make)
-        if aligned.alignment != alignment:
-            aligned.end()
-            raise ConfigurationError(_unequal(aligned.alignment, alignment))
-        return aligned
+    aligned = running.of_run(SparkAlignedRun, run.query_id, run.run_id, make)
+    if aligned.alignment != alignment:
+        aligned.end()
+        raise ConfigurationError(_unequal(aligned.alignment, alignment))
+    return aligned
 
 
 def aligned_run_of(batch: Any) -> AlignedRun | None:
@@ -121,8 +103,8 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return a function `begin`, which runs its argument on a new thread. `begin` returns a
-    function that interrupts this thread in the JVM.
+    """Return a function that runs its argument on a new thread, and returns a function that
+    interrupts this thread in the JVM.
     """
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:

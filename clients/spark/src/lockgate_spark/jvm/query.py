@@ -1,7 +1,5 @@
 """The run of a streaming query, read from Spark's `StreamExecution` in the JVM.
 
-A run is found by the checkpoint of a source that it opens, or by a batch that it has planned.
-
 For a batch, Spark stores the query's id in the local properties of the query's thread. Python can
 read these properties if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default).
 Without pinning, and on threads that a user has started inside foreachBatch, the batch's session
@@ -36,7 +34,6 @@ _JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 _JOIN_STORES, _ONE_STORE = 4, 3  # stores of one partition; from which format on it has one
 
 _REFUSED = {
-    "ContinuousTrigger": "Trigger.Continuous reads without batches, so that there is nothing to plan",
     "OneTimeTrigger": (
         "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for it"
     ),
@@ -60,9 +57,7 @@ NO_RUN = "this batch is of no streaming query that runs; a gate goes to writeStr
 
 @dataclass(frozen=True)
 class QueryRun(SourceOffsets):
-    """One run of one query. The protocols `planning.run.Run` and `report.run_report.ReportedRun`
-    document the members that have no docstring here.
-    """
+    """One run of one query, as the protocols `planning.run.Run` and `ReportedRun` document it."""
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
@@ -82,7 +77,7 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run of `batch`, which is the argument of a foreachBatch function. Raises
+        """Return the run of `batch`, the argument of a foreachBatch function. Raises
         `UnsupportedQuery` if no running query has made this batch.
         """
         session = batch.sparkSession
@@ -95,9 +90,8 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run of the batch that the logical plan `plan` reads; None if the plan reads no
-        batch of a running query. Spark Connect needs this method, because a client sees the batch
-        in a different session from the run's.
+        """Return the run of the batch that the logical plan `plan` reads, if any. A client of Spark
+        Connect sees the batch in a different session from the run's.
         """
         for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":
@@ -172,7 +166,6 @@ class QueryRun(SourceOffsets):
         return watermark_in(option(self.execution.offsetLog().get(logged_with)))
 
     def last_committed(self) -> int | None:
-        """Return the number of the last batch that Spark has committed; None before the first."""
         done = option(self.execution.commitLog().getLatestBatchId())
         return None if done is None else int(done)
 
@@ -199,7 +192,7 @@ class QueryRun(SourceOffsets):
         return new_java(self.jvm, self.execution.logicalPlan(), "lockgate_spark.jvm", "DroppedCount")
 
     def last_batch(self) -> int | None:
-        """Return the number of the last batch, even if it is not done; None before the first."""
+        """Return the number of the last batch, even if it is not done."""
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
@@ -238,8 +231,7 @@ class QueryRun(SourceOffsets):
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator of Spark's query progress. The operator is `repeated` if tasks may
-    have computed a partition more than once, since Spark then counts dropped rows more than once.
+    """Return a stateful operator of Spark's query progress.
 
     A partition that is computed once opens one state store, or `join_stores` in a join. So the
     operator is `repeated` if more stores were opened, or if Spark reports no number of stores.

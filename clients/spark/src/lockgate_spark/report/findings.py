@@ -162,8 +162,8 @@ class Findings:
 
 def loss_of(lost: int | None, exact: bool, operators: Mapping[str, int], repeated: bool, ran: bool, seen: bool) -> Loss:
     """Return the bounds on the number of rows lost. `lost` is the number of rows dropped as late,
-    an upper bound if `exact` is false, and None if they were not counted. `ran` says whether a batch
-    has run. `operators`, `repeated` and `seen` are as in `Findings`.
+    an upper bound if `exact` is false, and None if they were not counted. `ran` says whether a
+    batch has run. `operators`, `repeated` and `seen` are as in `Findings`.
 
     An operator's count may exceed the number of late rows: it counts a row each time that a batch
     is computed, and counts every copy of a row that the query has multiplied.
