@@ -22,8 +22,7 @@ def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog"
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = None, shading: str = "") -> Any:
-    """Return a new object of the Java class `kind`. Its only constructor is called with `argument`,
-    if there is one.
+    """Return a new object of the Java class `kind`, made with `argument` if there is one.
 
     The first call compiles the class from its source in the Python `package`. The class loader of
     the Java object `beside` loads it, so it can use the same classes as that object. `shading` is a

@@ -72,29 +72,28 @@ class DroppedRows:
         event time, and with the batch's watermark. Return None if no operator can drop rows.
         """
         late = self._late(batch)
-        if not late:
+        if late is None:
             return None
-        rows = reduce(DataFrame.unionAll, late).drop("source").repartition(1).distinct()
+        rows = late.drop("source").repartition(1).distinct()
         return rows.withColumn("watermark", F.timestamp_millis(F.lit(self._run.late_below_in(batch))))
 
     def counts(self, batch: int) -> list[Row]:
         """Return a row for each source, topic and partition with dropped rows in `batch`: the
         number of records whose rows were dropped (`rows`) and their lowest event time (`oldest`).
         """
-        late = self._late(batch)
-        if not late:
+        late, by = self._late(batch), ("source", "topic", "partition")
+        if late is None:
             return []
-        by = ("source", "topic", "partition")
-        records = reduce(DataFrame.unionAll, late).select(*by, "offset", "event_time").repartition(1).distinct()
+        records = late.select(*by, "offset", "event_time").repartition(1).distinct()
         oldest = F.unix_millis(F.min("event_time")).alias("oldest")
         return records.groupBy(*by).agg(F.count("*").alias("rows"), oldest).collect()
 
-    def _late(self, batch: int | None) -> list[DataFrame]:
-        """Return the late rows of `batch`, in a DataFrame for each input of an operator that drops
-        late rows. The DataFrames are empty if `batch` is None.
+    def _late(self, batch: int | None) -> DataFrame | None:
+        """Return the late rows of `batch` at all inputs of operators that drop late rows; None if
+        there are no such operators. The DataFrame is empty if `batch` is None.
         """
         if str(self._run.execution.outputMode()) == "Complete":
-            return []  # which drops no rows
+            return None  # which drops no rows
         session = session_of(self._run.execution)
         spark, found = SparkSession(self._context, session), []
         plans = self._run.jvm.java.util.IdentityHashMap()
@@ -108,7 +107,8 @@ class DroppedRows:
             plan.setAnalyzed()
             found.append((str(operator), DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)))
         below = F.timestamp_millis(F.lit(0 if batch is None else self._run.late_below_in(batch)))
-        return [_late_of(rows, operator, below) for operator, rows in found]
+        late = [_late_of(rows, operator, below) for operator, rows in found]
+        return reduce(DataFrame.unionAll, late) if late else None
 
     def _records(self, spark: SparkSession, index: int, ranges: list[Range]) -> DataFrame:
         event_time: Any = self._sources[index].event_time

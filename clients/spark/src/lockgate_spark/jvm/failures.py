@@ -54,14 +54,19 @@ def root(java: Any) -> Any:
     return java
 
 
+def java_text(java: Any) -> str:
+    """Return the class and the message of the innermost cause of a Java error."""
+    first = root(java)
+    return f"{first.getClass().getSimpleName()}: {first.getMessage()}"
+
+
 def sentence(error: BaseException) -> str:
     """Return the error as one line, with its type and its message but without a stack trace."""
     if isinstance(error, AlignmentError):
         return _short(f"{type(error).__name__}: {error}")
     java = java_cause(error)
     if java is not None:
-        first = root(java)
-        return _short(f"planning failed: {first.getClass().getSimpleName()}: {first.getMessage()}")
+        return _short(f"planning failed: {java_text(java)}")
     text = next((line for line in str(error).splitlines() if line.strip()), "")
     return _short(f"planning failed: {type(error).__name__}: {text}")
 
@@ -77,15 +82,12 @@ def is_interrupt(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The topics that a source reads, as its options select them. `brokers` is the value of
-    kafka.bootstrap.servers. `option` is the name of the option that selects topics, such as
-    subscribe, and `text` is its value. `given` has all options of the source.
-    """
+    """The topics that a source reads, as its options select them."""
 
-    brokers: str
-    option: str
-    text: str
-    given: Mapping[str, str] = field(default_factory=dict)
+    brokers: str  # the value of kafka.bootstrap.servers
+    option: str  # the name of the option that selects topics, such as subscribe
+    text: str  # its value
+    given: Mapping[str, str] = field(default_factory=dict)  # all options of the source
 
     @classmethod
     def by(cls, options: Any) -> "Selected":
@@ -170,9 +172,9 @@ class Selected:
 
 
 class _NotOurs(logging.Filter):
-    """A filter for py4j's log. py4j logs each error of a callback at ERROR with its traceback,
-    although Spark shows the error as well. So the filter logs lockgate's own errors, and those
-    caused by `query.stop()`, at DEBUG instead.
+    """A filter for py4j's log, which has each error of a callback at ERROR with its traceback,
+    although Spark shows it as well. lockgate's own errors, and those caused by `query.stop()`, are
+    logged at DEBUG instead.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -113,73 +113,45 @@ def check_spark(spark: Any) -> None:
 
 def examine(spark: Any) -> Diagnosis:
     """Look in the JVM of a classic session for all members of Spark that lockgate uses."""
-    jvm, classes = spark._jvm, _Classes(spark)
+    jvm, tried = spark._jvm, was_tried(str(spark.version))
     scala = jvm.scala.util.Properties.versionNumberString()
     java = jvm.java.lang.System.getProperty("java.version")
-    tried = was_tried(str(spark.version))
-    return Diagnosis(
-        f"Spark {spark.version} (pyspark {pyspark.__version__}, Scala {scala}, Java {java})",
-        tried,
-        (*_listed(classes, tried), *_compiled(classes)),
-        jar_note(),
-    )
+    versions = f"Spark {spark.version} (pyspark {pyspark.__version__}, Scala {scala}, Java {java})"
+    return Diagnosis(versions, tried, tuple(_members(jvm, spark._jsparkSession, tried)), jar_note())
 
 
-def _listed(classes: "_Classes", tried: bool) -> Iterator[SparkMember]:
-    if not classes.has_connector:
+def _members(jvm: Any, session: Any, tried: bool) -> Iterator[SparkMember]:
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    names_in = new_java(jvm, session, "lockgate_spark.jvm", "MemberNames", loader).of
+    connector = names_in(_SPARK + _OF_CONNECTOR)  # None if there is none
+    if connector is None:
         hint = "lockgate_spark.packages()" if tried else "none was tested with this Spark"
         yield SparkMember(f"{_NO_CONNECTOR}, {hint}", False, ALIGN)
-    for owner, names, needed_for in MEMBERS:
-        if owner.startswith(_CONNECTOR) and not classes.has_connector:
+    for owners, names, needed_for in MEMBERS:
+        if owners.startswith(_CONNECTOR) and connector is None:
             continue
-        name, there = classes.names_of(owner.split("|"))
-        simple = name.rpartition(".")[2].replace("$", ".").rstrip(".")
+        of_owners = {
+            owner: str(found).split("\n") for owner in owners.split("|") if (found := names_in(_SPARK + owner))
+        }
+        owner, there = next(iter(of_owners.items()), (owners.partition("|")[0], []))
+        simple = owner.rpartition(".")[2].replace("$", ".").rstrip(".")
         if not names:
-            yield SparkMember(simple, there is not None, needed_for)
+            yield SparkMember(simple, bool(of_owners), needed_for)
         for each in names.split():
-            found = [one for one in each.split("|") if there and one in there]
+            found = [one for one in each.split("|") if one in there]
             yield SparkMember(f"{simple}.{(found or [each])[0]}", bool(found), needed_for)
 
-
-def _compiled(classes: "_Classes") -> Iterator[SparkMember]:
+    beside = "sql.SparkSession" if connector is None else _OF_CONNECTOR
+    loader = jvm.java.lang.Class.forName(_SPARK + beside, False, loader).getClassLoader()
+    shaded = _SHADED.search(str(connector))
     for room, files in JAVA_FILES.items():
         for kind, needed_for in files.items():
-            if kind.startswith(_KAFKA_FILES) and not classes.has_connector:
+            if kind.startswith(_KAFKA_FILES) and connector is None:
                 continue
-            why = classes.compile(room, kind)
+            why = ""
+            try:
+                compiled(jvm, loader, f"lockgate_spark.{room}", kind, f"{kind}_looked_at", shaded[1] if shaded else "")
+            except Exception as error:
+                java = getattr(error, "java_exception", None)  # py4j is not there for a client of Connect
+                why = " ".join(str(error if java is None else java.getMessage()).split())
             yield SparkMember(f"what {kind}.java uses{why and f' ({why})'}", not why, needed_for)
-
-
-class _Classes:
-    """Looks up Spark's classes in a JVM, by their names below `org.apache.spark`."""
-
-    def __init__(self, spark: Any) -> None:
-        self._jvm, session = spark._jvm, spark._jsparkSession
-        self._loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        self._names = new_java(self._jvm, session, "lockgate_spark.jvm", "MemberNames", self._loader)
-        self.has_connector = self._names.of(_SPARK + _OF_CONNECTOR) is not None
-
-    def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
-        """Return the first of the classes `owners` that exists, with the names of its methods and
-        fields. If no class exists, return the first name in `owners` with None.
-        """
-        for owner in owners:
-            found = self._names.of(_SPARK + owner)
-            if found is not None:
-                return owner, set(str(found).split("\n"))
-        return owners[0], None
-
-    def compile(self, room: str, kind: str) -> str:
-        """Compile the Java source `kind` in the package `room`. Return the compiler's error
-        message, or an empty string if there is no error.
-        """
-        beside, names = self.names_of([_OF_CONNECTOR, "sql.SparkSession"])
-        found = _SHADED.search("\n".join(names or ()))
-        shading = found[1] if found else ""
-        try:
-            loader = self._jvm.java.lang.Class.forName(_SPARK + beside, False, self._loader).getClassLoader()
-            compiled(self._jvm, loader, f"lockgate_spark.{room}", kind, f"{kind}_looked_at", shading)
-        except Exception as error:
-            java = getattr(error, "java_exception", None)  # py4j is not there for a client of Connect
-            return " ".join(str(error if java is None else java.getMessage()).split())
-        return ""

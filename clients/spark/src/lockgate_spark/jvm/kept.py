@@ -68,7 +68,10 @@ class KeptRows:
             ) from None
         files, last = self._files(), -1 if self._committed is None else self._committed
         files.mkdirs(self._path())
-        self._unpublished = self._unpublished_in(self._discard_after(last))
+        there = sorted(self._discard_after(last), reverse=True)
+        if self._topic is not None:
+            newer = takewhile(lambda batch: not files.exists(self._folder(batch, PUBLISHED)), there)
+            self._unpublished = list(newer)[::-1]
         # a batch begins when the one before is written; a run that is not killed notes its last one
         if not (last < 0 or self._repeats or str(last) in self._memory.read() or files.exists(self._folder(last))):
             self._write(last)
@@ -91,9 +94,8 @@ class KeptRows:
             self._publish()
 
     def sum_up(self) -> None:
-        """Log how many rows the run has written. Store the number of its last batch in the
-        checkpoint folder, so that the next run does not look for late rows of that batch again.
-        Call this at the end of the run.
+        """Log how many rows the run has written, at its end. Store the number of its last batch in
+        the checkpoint folder, so that the next run does not look for late rows of it again.
         """
         if self._total:
             log.warning("this run wrote %d late rows to %s", self._total, self.path)
@@ -135,13 +137,6 @@ class KeptRows:
         for later in [number for number in numbers if number > batch]:
             files.delete(numbers.pop(later), True)
         return list(numbers)
-
-    def _unpublished_in(self, batches: list[int]) -> list[int]:
-        """Return those of `batches` that come after the last published one, in ascending order."""
-        if self._topic is None:
-            return []
-        files, newest = self._files(), sorted(batches, reverse=True)
-        return list(takewhile(lambda batch: not files.exists(self._folder(batch, PUBLISHED)), newest))[::-1]
 
     def _publish(self) -> None:
         """Publish the unpublished batches of the table, beginning with the oldest."""

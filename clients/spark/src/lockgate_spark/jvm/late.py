@@ -35,9 +35,7 @@ class LateCount:
         self.uncounted = ""
 
     def take(self) -> None:
-        """Count the late rows of the last batch, and log a warning if they are the run's first.
-        Call it after each batch.
-        """
+        """Count the late rows of the last batch, after each batch. Warn of the run's first ones."""
         batch = self._run.last_batch()
         if batch is None or batch == self._counted:
             return

@@ -10,14 +10,13 @@ because no two rows of the table are equal.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_http.errors import ConfigurationError, KafkaFailed
 from lockgate_spark.jvm.dropped import KafkaSource
-from lockgate_spark.jvm.failures import java_cause, root
+from lockgate_spark.jvm.failures import java_cause, java_text
 
 PUBLISHED = "_published"
 """Name of the file in the folder of a published batch. Spark reads no file whose name begins with
@@ -28,8 +27,8 @@ _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC
 
 
 class LateTopic:
-    """The Kafka topic to which late rows are written. `name` is its name, and `options` are those
-    of a Kafka source on the same brokers. Only the `kafka.*` options are used.
+    """The Kafka topic to which late rows are written. `options` are those of a Kafka source on the
+    same brokers, of which the `kafka.*` options are used.
     """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
@@ -77,7 +76,4 @@ class LateTopic:
 
 def _said(error: Exception) -> str:
     java = java_cause(error)
-    if java is None:
-        return str(error)
-    first: Any = root(java)
-    return f"{first.getClass().getSimpleName()}: {first.getMessage()}"
+    return str(error) if java is None else java_text(java)

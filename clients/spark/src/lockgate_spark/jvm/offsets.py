@@ -1,7 +1,7 @@
 """Reads the offsets of a run's sources from Spark's offset log and from the query's progress.
 
-Spark numbers a query's sources in the order of the plan. If all sources have names (source
-evolution, from Spark 4.2 on), it uses the names. The log has two formats:
+Spark numbers a query's sources in the order of the plan, or uses their names if all have one
+(source evolution, from Spark 4.2 on). The log has two formats:
 
 * Format 1 lists offsets by the source's place in the plan; a source that is used twice has two
   places.
@@ -25,9 +25,8 @@ EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 @dataclass(frozen=True)
 class SourceOffsets:
-    """Reads the offsets of one run's sources. Spark must have opened all sources. In the methods,
-    `source` is the index of a source. The methods that return offsets return None if Spark has
-    stored no offsets for this source.
+    """Reads the offsets of one run's sources, by the sources' indices. Spark must have opened all
+    sources. The offsets are None if Spark has stored none for this source.
     """
 
     execution: Any
@@ -77,7 +76,7 @@ class SourceOffsets:
 
 
 def watermark_in(entry: Any) -> int:
-    """Return the watermark (ms) in a batch's entry in the offset log; 0 if none is logged."""
+    """Return the watermark (ms) in a batch's entry in the offset log, if any; 0 without one."""
     if entry is None:
         return 0
     # the field's name depends on the version of Spark, its position does not
@@ -87,7 +86,7 @@ def watermark_in(entry: Any) -> int:
 
 
 def parsed(offset: Any) -> Offsets | None:
-    """Return Spark's Kafka offset object as offsets by split name; None if `offset` is None."""
+    """Return the offsets by split name in Spark's Kafka offset object; None if there is none."""
     return None if offset is None else parse(offset.json())
 
 

@@ -43,7 +43,7 @@ Reader = tuple[int, int]
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch`. This function implements the public `report_progress`."""
+    """Report the progress of `batch`, as the public `report_progress` says."""
     aligned = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is

@@ -27,9 +27,7 @@ def metrics_system(jvm: Any) -> Any:
 
 
 class SparkGauges:
-    """The gauges of one run. If the metrics system rejects them, a warning is logged and the query
-    continues.
-    """
+    """The gauges of one run. If the metrics system rejects them, a warning is logged."""
 
     def __init__(self, run: QueryRun, jvm: Any) -> None:
         self._run, self._refused = run, False
@@ -58,9 +56,7 @@ class SparkGauges:
 
 
 def gauges_of(run: QueryRun) -> Gauges | None:
-    """Register the gauges of a run in Spark's metrics system, and return them; None if they are
-    switched off, or if the metrics system cannot be reached.
-    """
+    """Register the gauges of a run, and return them; None if they are off or cannot be reached."""
     try:
         if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":
             return None

@@ -19,11 +19,12 @@ _NAMED_BY = ("subscribe", "subscribePattern", "assign")  # the options that sele
 
 
 IndexOf = Callable[[Any], int]
-"""Returns the index of the source that a stream in the plan reads."""
 
 
 def query_watermarks(plan: Any, jvm: Any, index_of: IndexOf) -> list[QueryWatermark]:
-    """Return all watermarks in the logical plan of a running query."""
+    """Return all watermarks in the logical plan of a running query. `index_of` returns the index of
+    the source that a stream in the plan reads.
+    """
     columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
     delay_ms = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs
     found = []
@@ -63,9 +64,7 @@ def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
 
 
 def _reader(leaf: Any, stream: Any) -> str | None:
-    """Return the code that reads a Kafka source, as text, with the option that selects its topics;
-    None for other sources.
-    """
+    """Return the code that reads a Kafka source, as text; None for other sources."""
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
     options = options_of(leaf)
