@@ -36,6 +36,7 @@ log = logging.getLogger("lockgate")
 
 LEAST_OFFSETS_OF_A_TASK = 1_000
 """The smallest share of a core, in offsets, if partitions are divided among several tasks."""
+_UNDIVIDED = 1 << 60
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 _ASKED_MS = 10_000  # the longest look at the last records, and wait for the brokers' list of topics
@@ -110,8 +111,9 @@ class Stream(SparkProxy):
         event_time: EventTime | None,
         stand_in: Any = None,
     ) -> None:
-        divide = stand_in is None and aligned.alignment.mode != "observe" and not selected.sets_tasks()
-        super().__init__(java, gateway, stand_in, _divided_ranges(gateway, java) if divide else None)
+        changes_tasks = stand_in is None and aligned.alignment.mode != "observe"
+        least = _UNDIVIDED if selected.sets_tasks() else LEAST_OFFSETS_OF_A_TASK
+        super().__init__(java, gateway, stand_in, _divided_ranges(gateway, java, least) if changes_tasks else None)
         self.event_time = event_time
         self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
@@ -294,10 +296,12 @@ def limits_of(limit: Any) -> tuple[int | None, Least | None]:
     return most, least
 
 
-def _divided_ranges(gateway: Any, stream: Any) -> Any:
-    """Return a Java object that divides a batch among the cores; None if it cannot be compiled."""
+def _divided_ranges(gateway: Any, stream: Any, least: int) -> Any:
+    """Return a Java object that divides a batch among the cores, in shares of at least `least`
+    offsets; None if it cannot be compiled.
+    """
     try:
-        return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
+        return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", least)
     except Py4JJavaError as error:
         log.debug("batches are not divided among the cores: %s", error)
         return None
