@@ -16,7 +16,7 @@ the offset that was found may be up to `disorder` above the event time, and reco
 up to `disorder` below.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +24,10 @@ from lockgate.plan.model import Head
 
 # a longer stretch without a credible record, and the clock alone says how far a split has come
 FURTHEST_BACK = 4_096
+
+
+Ranges = Mapping[str, tuple[int, int]]
+"""By split, the offset from which to read, and the one before which the read ends."""
 
 
 class Reading(NamedTuple):
@@ -159,12 +163,12 @@ class Crossing:
 
 @dataclass(slots=True)
 class Tail:
-    """The search for the last credible record between the offsets `floor` and `blank`. It goes
+    """The search for the last credible record between the offsets `floor` and `bound`. It goes
     backwards, first by `back` offsets and then by twice as many each time. From the first credible
     record that it finds, it continues by bisection.
     """
 
-    blank: int  # from here on nothing is credible
+    bound: int  # from here on nothing is credible
     floor: int = 0
     back: int = 1
     last: Head | None = None
@@ -175,20 +179,28 @@ class Tail:
         """Whether the search is over, with `last` as its result. `last` is None if there is no
         credible record, or if the search has given up after `FURTHEST_BACK` offsets.
         """
-        return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
+        return self.bound <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
     def probe(self) -> int:
-        """Return the offset at which the next read starts. The read ends at `blank`."""
-        return max(self.floor, self.blank - self.back) if self.last is None else (self.floor + self.blank) // 2
+        """Return the offset at which the next read starts. The read ends at `bound`."""
+        return max(self.floor, self.bound - self.back) if self.last is None else (self.floor + self.bound) // 2
 
     def learn(self, at: int, reading: Reading) -> None:
         """Narrow the search by the result of a read from the offset `at` on."""
         if reading.found is None:
-            self._walked += self.blank - at
-            self.blank, self.back = at, 2 * self.back
+            self._walked += self.bound - at
+            self.bound, self.back = at, 2 * self.back
         else:
             self.last = max(reading.heads())
             self.floor = max(self.last.offset + 1, reading.seen)
+
+
+def search(searches: Mapping[str, Crossing | Tail], read: Callable[[Ranges], Mapping[str, Reading]]) -> None:
+    """Carry out one search for each split. Each call of `read` makes a step of all of them."""
+    while open_ := {split: each for split, each in searches.items() if not each.done}:
+        ranges = {split: (each.probe(), each.bound) for split, each in open_.items()}
+        for split, reading in read(ranges).items():
+            open_[split].learn(ranges[split][0], reading)
 
 
 def _head(offset: int, event_time: int) -> Head | None:

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.crossing import FURTHEST_BACK, Reading, Tail
+from lockgate_spark.logs.crossing import FURTHEST_BACK, Ranges, Reading, Tail, search
 
-Read = Callable[[Mapping[str, tuple[int, int]]], Mapping[str, Reading]]
+Read = Callable[[Ranges], Mapping[str, Reading]]
 """Read the given range of offsets of each split, and call `Highest.learn` with the result."""
 
 _CLOSE = 64  # offsets that one read is likely to show, however large the records
@@ -145,9 +145,6 @@ def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Cre
     if left := {split: (at, ends[split]) for split, known in splits.items() if (at := known.claimed()) is not None}:
         read(left)
     tails = {split: tail for split, known in splits.items() if (tail := known.tail(ends[split], credible)) is not None}
-    while open_ := {split: tail for split, tail in tails.items() if not tail.done}:
-        asked = {split: tail.probe() for split, tail in open_.items()}
-        for split, reading in read({split: (at, open_[split].blank) for split, at in asked.items()}).items():
-            open_[split].learn(asked[split], reading)
+    search(tails, read)
     for split, tail in tails.items():
         splits[split].looked_for(ends[split], tail)

@@ -34,7 +34,7 @@ from typing import Any
 from lockgate.plan.model import Head
 from lockgate.watermark import MIN, add
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.crossing import Crossing, Reading
+from lockgate_spark.logs.crossing import Crossing, Ranges, Reading, search
 from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.points import Learned
 from lockgate_spark.logs.requests import EndsAsked, KafkaRequests, Offsets
@@ -332,16 +332,14 @@ class KafkaSplitLog:
         return Crossing(event_time, max(low, below.offset + 1), end, below, above, learned.points.pace, learned.window)
 
     def _cross(self, crossings: Mapping[str, Crossing]) -> dict[str, Head]:
-        while open_ := {split: crossing for split, crossing in crossings.items() if not crossing.done}:
+        def read(ranges: Ranges) -> Mapping[str, Reading]:
             self._reads += 1
-            asked = {split: crossing.probe() for split, crossing in open_.items()}
-            target = next(iter(open_.values())).event_time
-            ranges = {split: (at, open_[split].bound) for split, at in asked.items()}
-            for split, reading in self._read(ranges, target).items():
-                open_[split].learn(asked[split], reading)
+            return self._read(ranges, next(iter(crossings.values())).event_time)
+
+        search(crossings, read)
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
-    def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
+    def find(self, credible: Credible, ranges: Ranges) -> dict[str, Reading]:
         """Return, for each range of offsets, the reading of the first record whose event time is
         in the range `credible`. The readings are not kept in `learned`.
         """
@@ -351,7 +349,7 @@ class KafkaSplitLog:
         finally:
             self.requests.set_credible(self.credible)
 
-    def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
+    def _read(self, ranges: Ranges, target: int = MIN) -> dict[str, Reading]:
         """Read the first credible record in each range of offsets, and update `learned`."""
         readings = self.requests.read(ranges, target)
         for split, reading in readings.items():

@@ -8,7 +8,7 @@ unread records, or a run without `Alignment(slice=…)` read them. The event tim
 is at most `t` plus `disorder` (the out-of-orderness). Here `t` is
 
 * the event time of the last record before the split's position, if the log still has this record
-  (`logs.before`),
+  (`logs.outside`),
 * otherwise the event time of the first record that is left,
 * otherwise the present time, if the log is empty and begins above 0.
 
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from lockgate import watermark
 from lockgate.plan.model import Head
 from lockgate.plan.windows import Windows
-from lockgate_spark.logs.before import highest_before
 from lockgate_spark.logs.names import names
+from lockgate_spark.logs.outside import highest_before
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 

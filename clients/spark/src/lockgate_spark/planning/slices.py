@@ -23,7 +23,7 @@ from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.fields import Meta
 from lockgate_http.duration import milliseconds
 from lockgate_spark.config import EPOCH, Alignment
-from lockgate_spark.logs.behind import out_of_order
+from lockgate_spark.logs.outside import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.interrupted_slices import BySplit, InterruptedSlices, Seen
