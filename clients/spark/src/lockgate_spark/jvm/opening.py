@@ -18,6 +18,7 @@ from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.late import LateCount
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import gauges_of
+from lockgate_spark.jvm.stand_in import send_at_once
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.look_ahead import Begin
@@ -113,6 +114,7 @@ def _on_a_thread(spark: Any) -> Begin:
         def run() -> None:
             with suppress(Exception):  # without a JVM the function fails, too, and says so
                 java.append(spark._jvm.Thread.currentThread())
+                send_at_once(spark.sparkContext._gateway)
             function()
 
         def interrupt() -> None:

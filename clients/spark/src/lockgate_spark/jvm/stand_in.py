@@ -7,8 +7,10 @@ sentence, and the Java half throws an exception with this sentence.
 """
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from lockgate_spark.jvm.compiler import new_java
@@ -18,6 +20,21 @@ log = logging.getLogger("lockgate")
 
 _LENT = 64  # more than the threads of Java that call one object at once
 _STOPPED = ""
+
+_thread = threading.local()
+
+
+def send_at_once(gateway: Any) -> None:
+    """Make the JVM send its answers to this Python thread without delay.
+
+    py4j sends texts above 8 KB in pieces. By default, TCP holds back the last piece until Python's
+    kernel has acknowledged the others, which takes 40 ms (Nagle's algorithm and delayed
+    acknowledgements). A JVM that has no connection of its own for this thread keeps the default.
+    """
+    if not hasattr(_thread, "asked"):
+        _thread.asked = True
+        with suppress(Exception):  # py4j without pinned threads, or a platform that forbids the call
+            gateway.java_gateway_server.getCallbackClient().getPerThreadConnection().getSocket().setTcpNoDelay(True)
 
 
 class JavaCallback:
@@ -104,6 +121,10 @@ class SparkProxy(JavaCallback):
                 parts.add(tasks)
             self._stand_in = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", parts)
             self.java_proxy = self._stand_in.proxy()
+
+    def apply(self, method: str, given: Any) -> Any:
+        send_at_once(self._gateway)
+        return super().apply(method, given)
 
     def because(self, cause: Any) -> None:
         self._stand_in.because(cause)
