@@ -14,10 +14,8 @@ relative_nanos = time.monotonic_ns  # watermark generators use this module as th
 
 
 def monotonic_ms() -> int:
-    """Return the time of the machine's monotonic clock, in ms."""
     return time.monotonic_ns() // 1_000_000
 
 
 def wall_clock_ms() -> int:
-    """Return the wall-clock time, in ms since 1970."""
     return time.time_ns() // 1_000_000

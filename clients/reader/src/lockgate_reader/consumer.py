@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lockgate.errors import WrongState
-from lockgate.flink.source.checkpoint import read_splits
+from lockgate.flink.source.checkpoint import read_splits, write_splits
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
@@ -175,7 +175,7 @@ class AlignedConsumer:
         """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`.
         A position is the offset after the last record returned. Pass the result to `restore`.
         """
-        return self._started("snapshot").snapshot()
+        return write_splits(self._started("snapshot").assignment.rests(), KafkaPartitionSplitSerializer())
 
     def restore(self, state: Sequence[bytes]) -> None:
         """Make the consumer continue from `state`, the result of `snapshot`. Call this before the

@@ -1,20 +1,14 @@
 """The interface between a reader and its `Place`: the object that assigns splits to the reader, and
 sets the event time up to which its records may be returned (its read limit).
 
-`Alone` is the place of a reader without a coordinator, and `group.joined.JoinedPlace` that of a
-reader in an alignment group. Without a coordinator, and with partitions from Kafka's own consumer
-group, `Place` itself is used, which assigns nothing.
-
 In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
-Since both are complete, a call may be repeated or left out.
+Since both are complete, a call may be repeated or left out. `exchange` must not wait for the
+network: a place that uses the network does so in its own thread.
 
 **Splits.** The reader opens a new split in `Orders.assigned` at its starting offset, and closes a
 split at once if `assigned` no longer has it under the same number. A split in `Orders.give_back`
 moves from `ReaderState.held` to `ReaderState.returned` with its final position, and stays there
 until the orders no longer contain it.
-
-**Threads.** `exchange` must not wait for the network. A place that uses the network does so in its
-own thread, and `exchange` returns the newest orders that this thread has received.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,7 +62,6 @@ class ReaderState:
     """The whole state of a reader.
 
     Attributes:
-        watermark: Lowest watermark (ms) of the reader's splits, which never falls; MIN at first.
         reach: Event time (ms) up to which the records of all splits are fetched.
         idle: Whether other readers do not wait for this one.
         ended: Whether nothing is left to read, now or later.
@@ -80,7 +73,6 @@ class ReaderState:
 
     """
 
-    watermark: int = MIN
     reach: int = MIN
     idle: bool = False
     ended: bool = False
@@ -120,7 +112,9 @@ class Orders:
 
 
 class Place:
-    """Assigns splits to a reader, and sets its read limit. This base class does neither."""
+    """Assigns splits to a reader, and sets its read limit. This base class, which does neither, is
+    the place of a reader without a coordinator whose partitions Kafka's consumer group assigns.
+    """
 
     def enter(self, wake: Callable[[], None]) -> None:
         """Start the place. The place may call `wake` from any thread when it has new orders. The
@@ -128,16 +122,13 @@ class Place:
         """
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process the reader's `state`, and return the newest orders, without waiting for the
-        network. If the place's own thread has failed, raise its error, such as
-        `CoordinatorUnavailable`.
+        """Process the reader's `state`, and return the newest orders. Raises the error, such as
+        `CoordinatorUnavailable`, with which the place's own thread has failed.
         """
         return Orders()
 
     def leave(self, state: ReaderState) -> None:
-        """Process the final `state` of the reader, and stop. The reader returns no records after
-        this call.
-        """
+        """Process the final `state` of the reader, which returns no more records, and stop."""
 
     def abandon(self) -> None:
         """Stop, without waiting. Garbage collection calls this for a reader that was not closed."""
@@ -160,7 +151,6 @@ class Alone(Place):
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Return orders to read all unfinished splits and, if due, to list the topics again."""
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
             first = self._seen is None and not self._assigned

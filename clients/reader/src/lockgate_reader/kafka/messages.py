@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby, repeat
-from operator import itemgetter
 from typing import Any
 
 from confluent_kafka import Message
@@ -13,7 +12,6 @@ from confluent_kafka import Message
 from lockgate_reader.place import Key
 
 keys, values = partial(map, Message.key), partial(map, Message.value)
-_second = itemgetter(1)
 
 
 class Collections:
@@ -21,10 +19,9 @@ class Collections:
     returned yet.
 
     Python starts a collection when there are some 700 new objects, such as records. Every eleventh
-    collection also scans older objects, and some scan all objects of the program. While many
-    records wait, these scans take a quarter of the time (docs/internals/benchmarks.md). So if the
-    next messages would start a collection, `before` scans only the new objects before the messages
-    are fetched. Every `LEFT_TO_PYTHON`-th time, it leaves the collection to Python.
+    one also scans older objects, which takes a quarter of the time while many records wait
+    (docs/internals/benchmarks.md). So if the next messages would start a collection, `before` scans
+    only the new objects. Every `LEFT_TO_PYTHON`-th time, it leaves the collection to Python.
     """
 
     LEFT_TO_PYTHON = 50
@@ -35,7 +32,6 @@ class Collections:
         self._saved = 0
 
     def before(self, messages: int) -> None:
-        """Collect new objects now if fetching this many `messages` would start the collector."""
         if gc.get_count()[0] + messages > gc.get_threshold()[0] > 0 and self._can and gc.isenabled():
             self._saved = (self._saved + 1) % self.LEFT_TO_PYTHON
             if self._saved:
@@ -43,8 +39,8 @@ class Collections:
 
 
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
-    """Return each run of messages of one partition: the partition, and the run's start and end
-    index. `topic` is the topic of all messages; None if there are several.
+    """Return each run of messages of one partition, with the run's start and end index. `topic` is
+    the topic of all messages; None if there are several.
     """
     numbers: list[Any] = list(map(Message.partition, messages))
     if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case
@@ -60,7 +56,7 @@ def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, i
 
 def timestamps(messages: Sequence[Message]) -> list[int]:
     """Return Kafka's timestamp (ms) of each message; -1 for an error, or if there is none."""
-    return list(map(_second, map(Message.timestamp, messages)))
+    return [time for _, time in map(Message.timestamp, messages)]
 
 
 def offsets(messages: Sequence[Any]) -> list[int]:

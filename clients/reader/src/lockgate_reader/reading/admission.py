@@ -31,8 +31,8 @@ LEAST_KEPT = 500  # the smallest share of these records for one partition
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The read limit (ms), and the partitions that Kafka's client should pause and resume. A
-    partition is paused if it has more than `most` fetched records that were not returned yet.
+    """The read limit (ms), and the partitions that Kafka's client should pause and resume, because
+    more than `most` of their fetched records, or at most half as many, were not returned yet.
     """
 
     limit: int = MIN
@@ -42,9 +42,7 @@ class Admission:
 
     @classmethod
     def decide(cls, splits: Mapping[Key, OpenSplit], ceiling: int, max_drift_ms: int) -> "Admission":
-        """Return the reader's limit and the partitions to pause and resume, given the group's read
-        limit `ceiling` (ms) and `max_drift_ms`.
-        """
+        """Decide, given the group's read limit `ceiling` (ms)."""
         counting = [split for split in splits.values() if not split.watermark.idle]
         own = add(min((split.watermark.value for split in counting), default=MAX), max_drift_ms)
         times = [time for split in counting if (time := split.next_time) is not None]

@@ -1,5 +1,5 @@
-"""Adds fetched messages to the splits of their partitions, determines the event times of the
-messages, and handles errors that Kafka's client returns as messages.
+"""Gives each split its fetched messages, with their event times, and handles errors that Kafka's
+client returns as messages.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from lockgate_reader.reading.split import OpenSplit
 
 
 class Arrivals:
-    """Adds fetched messages to the splits of their partitions. `fetched` counts all records, and
-    `left_out` those whose event time is missing or not credible. Splits whose next offset Kafka
-    does not have are added to `lost`, each with that offset.
+    """Adds fetched messages to their splits. `fetched` counts all records, and `left_out` those whose
+    event time is missing or not credible. A split whose next offset Kafka does not have is added to
+    `lost`, with that offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, lost: list[tuple[OpenSplit, int]]) -> None:
@@ -28,7 +28,7 @@ class Arrivals:
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Add `messages` to the `splits` of their partitions. Return the splits that changed."""
+        """Add `messages` to their `splits`, and return the splits that changed."""
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too

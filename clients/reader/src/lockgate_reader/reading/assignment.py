@@ -1,8 +1,5 @@
 """Opens and closes the splits of one reader, according to the orders of the reader's `Place`.
 
-Orders (`lockgate_reader.place.Orders`) contain all splits that the reader should have. These are
-compared with the splits that the reader has, and the differences are carried out.
-
 **Kafka's own consumer group** may assign the partitions instead. Each then starts at its committed
 offset, so records that were returned but not committed are returned again. This reader numbers the
 assignments itself. The numbers are not fencing tokens, because different readers use the same
@@ -30,23 +27,22 @@ class Assignment:
     """The splits of one reader, with the read limit `limit` (ms).
 
     `has_more_to_say` is set if splits were opened or given back since the `Place` last got the
-    reader's state. `last_positions` has the positions of splits that are finished or still being
-    given back. `events_in` has source events for the program, and `events_out` those that the
-    program has sent. `read_out` has the splits that were read to their stopping offset.
+    reader's state. `events_in` has source events for the program, and `events_out` those that the
+    program has sent. `lost` has splits that begin behind the end of their log, each with its
+    position.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
         self._options, self._client, self._place = options, client, place
         self.splits: dict[Key, OpenSplit] = {}
-        self.last_positions: dict[Key, int] = {}
-        self.read_out: dict[str, KafkaPartitionSplit] = {}
-        self.lost: list[tuple[OpenSplit, int]] = []  # splits that begin behind the end of their log
+        self.lost: list[tuple[OpenSplit, int]] = []
         self.events_in: list[object] = []
         self.events_out: list[object] = []
         self.limit = 0
         self.has_more_to_say = self._no_more_splits = False
-        self._returned: dict[str, ReaderSplit] = {}
-        self._finished: dict[str, ReaderSplit] = {}
+        self._returned: dict[str, ReaderSplit] = {}  # given back, but still assigned to this reader
+        self._finished: dict[str, ReaderSplit] = {}  # read to the stopping offset, but still assigned
+        self._read_out: dict[str, KafkaPartitionSplit] = {}  # read to the stopping offset
         self._discovered: tuple[KafkaPartitionSplit, ...] | None = None
         self._discovery = 0
         self._numbers = count(1)
@@ -57,8 +53,8 @@ class Assignment:
         return self._no_more_splits and not self.splits
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Add the splits to `state`, pass it to the `Place`, carry out the orders that the `Place`
-        returns, and return these orders.
+        """Pass `state`, with the splits added, to the `Place`, carry out its orders, and return
+        them.
         """
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()
@@ -86,9 +82,15 @@ class Assignment:
         """Return the open splits, with their positions and watermarks."""
         return [split.held(self.limit) for split in list(self.splits.values())]
 
+    def rests(self) -> list[KafkaPartitionSplit]:
+        """Return the rest of each split that is open, being given back, or read to its end."""
+        given_back = {name: each.split for name, each in self._returned.items()}
+        opened = {split.name: split.rest() for split in list(self.splits.values())}
+        return list((self._read_out | given_back | opened).values())
+
     def positions(self) -> dict[Key, int]:
-        """Return the next offset of each split that is open, finished or still being given back."""
-        return {**self.last_positions, **{split.key: split.position for split in self.splits.values()}}
+        """Return the offset of the next record of each split in `rests`."""
+        return {_key(split): split.starting_offset for split in self.rests()}
 
     # -- changes --
 
@@ -106,14 +108,13 @@ class Assignment:
             self._drop(splits)
         else:
             self._give_back(splits)
-            for split in splits:
-                del self._returned[split.name], self.last_positions[split.key]
+            self._returned.clear()
 
     def finish(self, split: OpenSplit) -> None:
-        """Close a split that was read to its stopping offset, and list it as finished."""
+        """Close a split that was read to its stopping offset."""
         if split.open:
             held = self._finished[split.name] = split.held(self.limit)
-            self.read_out[split.name] = held.split
+            self._read_out[split.name] = held.split
             self._close([split])
 
     def go_back(self, key: Key, position: int) -> None:
@@ -124,13 +125,11 @@ class Assignment:
         if split is not None:
             split.go_to(position)
         elif name in self._finished:
-            held = self._finished.pop(name)
-            split_left = self.read_out[name] = replace(held.split, starting_offset=position)
-            self._returned[name] = replace(held, split=split_left)
-            self.last_positions[key] = position
+            held, rest = self._finished.pop(name), self._read_out.pop(name)
+            self._returned[name] = replace(held, split=replace(rest, starting_offset=position))
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give splits back at `positions`. Call this if the lease ended before the program got the
+        """Give splits back at `positions`, because the lease ended before the program got the
         records from these positions on.
         """
         for key, position in positions.items():
@@ -139,10 +138,7 @@ class Assignment:
 
     def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
         numbers = {each.split.split_id: each.number for each in assigned}
-        for name, held in list(self._returned.items()):
-            if numbers.get(name) != held.number:
-                del self._returned[name]
-                self.last_positions.pop(_key(held.split), None)
+        self._returned = {name: held for name, held in self._returned.items() if numbers.get(name) == held.number}
         self._finished = {name: held for name, held in self._finished.items() if numbers.get(name) == held.number}
         self._drop([split for split in self.splits.values() if numbers.get(split.name) != split.number])
         self._give_back([split for split in self.splits.values() if split.name in give_back])
@@ -153,8 +149,6 @@ class Assignment:
         for split in splits:
             log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
         self._close(splits)
-        for split in splits:
-            del self.last_positions[split.key]
 
     def _give_back(self, splits: Sequence[OpenSplit]) -> None:
         if not splits:
@@ -167,7 +161,6 @@ class Assignment:
         self.has_more_to_say = True
 
     def _open(self, assigned: Sequence[AssignedSplit]) -> None:
-        """Open the assigned splits, each at its starting offset, and start to fetch them."""
         if not assigned:
             return
         starts, opened = self._starts(assigned), list[OpenSplit]()
@@ -177,7 +170,7 @@ class Assignment:
         for each in assigned:
             key = _key(each.split)
             split = self.splits[key] = OpenSplit(each, starts[key], stops[key], self._options.strategy)
-            self.last_positions.pop(key, None)
+            self._read_out.pop(split.name, None)
             if key in latest and split.position > (split.stop or 0):
                 self.lost.append((split, split.position))
             else:
@@ -190,7 +183,6 @@ class Assignment:
 
     def _close(self, splits: Sequence[OpenSplit]) -> None:
         for split in splits:
-            self.last_positions[split.key] = split.position
             split.open = False
             del self.splits[split.key]
         self._client.unassign([split.key for split in splits])

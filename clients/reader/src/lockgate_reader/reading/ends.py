@@ -33,8 +33,7 @@ OFTEN_MS = 5_000
 
 class Ends:
     """Asks Kafka for the ends of partitions, and raises the watermarks of partitions that are read
-    to their ends. The next record of such a partition is at most `late_ms` old; None if there is no
-    limit.
+    to their ends. The next record of such a partition is at most `late_ms` old, unless this is None.
     """
 
     def __init__(self, logs: KafkaLogs, late_ms: int | None) -> None:
@@ -44,9 +43,8 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Ask Kafka for the ends of the splits that have no fetched records, without waiting. Once
-        all answers have arrived, pass each answer to its split, and ask again `ASK_AGAIN_MS` later.
-        Update the watermarks of all splits in each call.
+        """Ask Kafka for the ends of the splits that have no fetched records, without waiting, and
+        pass all answers that have arrived to their splits. Update the watermarks of all splits.
         """
         now = monotonic_ms()
         if self._asked:
@@ -68,18 +66,15 @@ class Ends:
 
 
 class Quiet:
-    """Finds partitions for which Kafka neither sends records nor confirms the end, and restarts
-    fetching them. Times are in ms of the monotonic clock.
-    """
+    """Fetches quiet partitions again. Times are in ms of the monotonic clock."""
 
     def __init__(self, client: KafkaClient) -> None:
         self._client = client
         self._since: dict[Key, tuple[int, int]] = {}  # when the split became quiet (ms), and its position
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
-        """Restart fetching of the splits that have been quiet for `QUIET_MS`, log a warning, and
-        return these splits. If the last fetch without records, at `empty_ms`, was more than
-        `OFTEN_MS` ago, measure the quiet time of all splits from `now_ms` again.
+        """Fetch the splits that have been quiet for `QUIET_MS` again, and return them. If the last
+        fetch without records, at `empty_ms`, was more than `OFTEN_MS` ago, no split is quiet.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

@@ -33,9 +33,8 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 
 class LostPositions:
-    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. The ids of
-    `topics` show whether a topic was created again. Kafka is asked for these ids every `EVERY_MS`,
-    or every `discovery_ms` if that is shorter and not 0.
+    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. Kafka is asked
+    for the ids of `topics` every `EVERY_MS`, or every `discovery_ms` if that is shorter and not 0.
     """
 
     def __init__(self, client: KafkaClient, topics: Sequence[str], discovery_ms: int) -> None:
@@ -46,14 +45,11 @@ class LostPositions:
         self._next_ms = monotonic_ms() + self._every_ms
 
     def begin(self) -> None:
-        """Fetch the ids of all topics. Call this before any position is used."""
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Detect topics that were created again, without waiting for Kafka: request the topics' ids
-        if the interval has passed, and evaluate the answers once all have arrived. Move the splits
-        of these topics to offsets in the new logs. Raises `NoStartingOffset` if auto.offset.reset
-        is not set and one of these splits has begun (`OpenSplit.has_begun`).
+        """Request the topics' ids if the interval has passed, without waiting for Kafka. Once the
+        answers have arrived, move the splits of topics that were created again.
         """
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
@@ -73,9 +69,8 @@ class LostPositions:
         return anew
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost` to offsets that Kafka has, and empty the list. In `lost`, each
-        split is paired with the offset that Kafka no longer has. `splits` are all splits of the
-        reader.
+        """Move the splits in `lost` from the offsets there, which Kafka no longer has, and empty the
+        list. `splits` are all splits of the reader.
         """
         while lost:
             split, offset = lost.pop()
@@ -91,10 +86,7 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue reading `split`, whose record at `offset` was deleted, at the `first` offset or
-        the `end` of its log, as auto.offset.reset specifies. Raises `NoStartingOffset` if
-        auto.offset.reset is not set.
-        """
+        """Continue `split`, whose record at `offset` was deleted, where its log begins or ends."""
         said = _lost([(split.name, offset, first, end)], _DELETED)
         if self._client.reset is None:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
@@ -108,11 +100,10 @@ class LostPositions:
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
         """Move each split to the first offset of its new log, or to the end of the log if the split
-        has begun (`OpenSplit.has_begun`) and auto.offset.reset is "latest".
+        has begun and auto.offset.reset is "latest".
 
-        If a split has begun and auto.offset.reset is not set, raise `NoStartingOffset`. `sure` is
-        True if the topic is known to have been created again. Only then are the splits moved before
-        the error is raised, so that a restart reads the new topic.
+        If a split has begun and auto.offset.reset is not set, raise an error. Move the splits before
+        that, so that a restart reads the new topic, if the topic was surely created again (`sure`).
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
         begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]
@@ -132,9 +123,8 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
-    """Return an error text saying that Kafka no longer has the positions in `splits` because of
-    `why`. Each item of `splits` has the name and the position of a split, and the first offset and
-    the end of the split's log.
+    """Say that Kafka no longer has the positions of `splits`. Each item has the name and the position
+    of a split, and the first offset and the end of its log.
     """
     was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
     now = some(f"{first} up to {end}" for _, _, first, end in splits)

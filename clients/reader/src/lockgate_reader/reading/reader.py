@@ -9,8 +9,8 @@
 
 **Pieces and turns.** The program gets records in pieces. A piece has records of one split, none of
 them above the read limit. A record counts as returned only once the program has taken it. All other
-work is done in turns, which are calls of `RunningReader.turn` between two pieces. So no watermark
-is ahead of the records that the program has received.
+work is done in `RunningReader.turn` between two pieces. So no watermark is ahead of the records that
+the program has received.
 
 **The read limit** is computed in each turn (`admission`). To read a backlog faster, it is also
 recomputed without waiting for the next turn: when every record up to the limit has been returned
@@ -24,8 +24,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from lockgate.flink.source.checkpoint import write_splits
-from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.watermark import MAX, MIN
 from lockgate_http.errors import KafkaFailed
 from lockgate_http.history import record
@@ -52,8 +50,7 @@ class RunningReader:
     others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
-    If a fetch or a check for lost positions fails, the error is stored in `failure` and no more
-    records are returned.
+    `failure` is the error of a fetch, after which no more records are returned.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
@@ -83,7 +80,6 @@ class RunningReader:
     # -- life --
 
     def open(self) -> None:
-        """Start the `Place`, join Kafka's group if that group assigns splits, and call `turn`."""
         self._lost.begin()  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
@@ -92,20 +88,19 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Make `turn` due before the next record is returned. Any thread may call this."""
+        """Make `turn` due before the next record is returned."""
         self.attention = True
         if (going := self._going) is not None:
             going[1].call_back()
 
     def stop(self, *, drain: bool) -> None:
-        """Stop reading. With `drain`, the watermark rises to MAX. Any thread may call this."""
+        """Stop reading. With `drain`, the watermark rises to MAX."""
         if self.stopped is None:
             self.stopped = drain
         self.wake()
 
     @property
     def ended(self) -> bool:
-        """Return whether no more records will be returned."""
         return self.stopped is not None or self.assignment.exhausted
 
     @property
@@ -117,11 +112,10 @@ class RunningReader:
         return MAX if drained else self._watermark
 
     def close(self) -> None:
-        """End the current piece, leave the reader's `Place`, and close Kafka's client."""
         self.end_piece()
         self._left = True
         try:
-            self.place.leave(self.assignment.state(ReaderState(watermark=self.watermark, ended=self.watermark == MAX)))
+            self.place.leave(self.assignment.state(ReaderState(ended=self.watermark == MAX)))
         finally:
             self.client.close()
 
@@ -129,7 +123,7 @@ class RunningReader:
 
     @property
     def lapsed(self) -> bool:
-        """Return whether the deadline `Orders.until` has passed. No record may then be returned."""
+        """Return whether the lease has ended, so that no record may be returned."""
         return self.lease_s() >= self.orders.until
 
     @property
@@ -138,9 +132,7 @@ class RunningReader:
         return self.attention or monotonic_ms() >= self._next_turn
 
     def poll(self, most: int = CHUNK) -> Piece | None:
-        """Wait for the next piece and return it; return None at the end. A piece has at most `most`
-        records.
-        """
+        """Wait for the next piece, of at most `most` records, and return it; None at the end."""
         while True:
             if self.due:
                 self.turn()
@@ -150,9 +142,7 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records, or None if no fetched record is within the read
-        limit, the reader's lease is over (`lapsed`), or the reader has `ended`.
-        """
+        """Return a piece of at most `most` records, or None if no fetched record may be returned."""
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -172,8 +162,8 @@ class RunningReader:
             self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for the current batch without waiting, or None if no record is
-        available up to the read limit or `turn` must be called first.
+        """Return another piece for the current batch without waiting, or None if there is none, or
+        `turn` must be called first.
         """
         if self.due:
             return None
@@ -196,9 +186,8 @@ class RunningReader:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return an iterator over the messages of the piece that `next_piece` has returned. A
-        message counts as returned once it is taken from the iterator. If this is not called, all
-        messages of the piece count as returned.
+        """Return an iterator over the messages of the piece that `next_piece` has returned. If this
+        is not called, all of them count as returned.
         """
         assert self._going is not None, "next_piece() comes first"
         piece = self._going[1]
@@ -208,8 +197,8 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the current piece. Count its returned records as processed; with `but_one`, all
-        except the last one.
+        """End the current piece, whose returned records are processed; with `but_one`, all except the
+        last one.
         """
         if self._going is None:
             return
@@ -227,11 +216,7 @@ class RunningReader:
                 self.assignment.finish(split)
 
     def _row_fields(self, split: OpenSplit, piece: Piece, count: int) -> dict[str, Any]:
-        """Return the fields that `lockgate verify` checks for the first `count` records of `piece`:
-        the source, whether the program restores positions itself, the group's read limit, the
-        split, the assignment number, the first offset, the offset after the last, and the latest
-        event time.
-        """
+        """Return what `lockgate verify` checks for the first `count` records of `piece`."""
         return {
             "source": self.options.source,
             "restores": self.options.on_assigned is not None,
@@ -243,28 +228,17 @@ class RunningReader:
             "latest": max(piece.times[:count]),
         }
 
-    # -- what the program may ask --
-
     @property
     def returned(self) -> int:
-        """Return how many records were returned, including those taken from the current piece."""
         going = self._going  # another thread may ask
         return self._returned + (0 if going is None else going[1].returned)
 
-    def snapshot(self) -> tuple[bytes, ...]:
-        """Return each split with its position, serialized as in Flink, including finished ones."""
-        splits = [split.rest() for split in self.assignment.splits.values()]
-        return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
-
     def commit(self, *, wait: bool) -> None:
-        """Commit the positions of all returned records to Kafka."""
         self.client.commit(self.assignment.positions(), wait=wait)
         self._committed_at = monotonic_ms()
 
     def turn(self) -> None:
-        """Get new orders from the `Place`, update the read limit, and do all other work that is
-        due, such as commits.
-        """
+        """Get new orders from the `Place`, update the read limit, and do all other work that is due."""
         self.attention = False
         now = monotonic_ms()
         self._next_turn = now + TURN_MS
@@ -325,9 +299,7 @@ class RunningReader:
         return bool(self._or_end(self._take, most, timeout_s))
 
     def _or_end(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the result of `call`. If `call` fails, store its error in `failure`, and raise the
-        error.
-        """
+        """Call `call`. If it fails, end the reader with its error."""
         try:
             return call(*arguments)
         except BaseException as error:

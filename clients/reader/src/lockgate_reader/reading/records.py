@@ -8,11 +8,10 @@ An event time that is not credible is ignored: one below 0, such as Kafka's -1, 
 than `FUTURE_BOUND_MS` ahead of the wall clock. It is stored as `NO_TIMESTAMP`, which is below every
 limit and raises no watermark.
 
-**Pieces.** The records of a piece are passed to the user's code by an iterator that consists of C
-functions, so no Python code runs for each record. Each record consumes one element of an
-`itertools.repeat`, whose remaining length gives the number of records returned. The iterator has
-its own list of records. Any thread may empty this list, and the iterator then ends. While a lease
-runs, the clock is checked before each record.
+**Pieces.** The program gets the records of a piece from an iterator that consists of C functions, so
+no Python code runs for each record unless a lease runs, whose end is checked before each record.
+Each record consumes one element of an `itertools.repeat`, whose remaining length gives the number
+of records returned. The iterator has its own list, and ends once any thread empties this list.
 """
 
 from bisect import bisect_right
@@ -25,16 +24,15 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 
 FUTURE_BOUND_MS = 86_400_000
-# How many records are fetched at once, and the largest size of a piece. With 1,000, each fetch
-# would start Python's garbage collector, which runs after 700 new objects.
-CHUNK = 500
+# How many records are fetched at once, and the largest size of a piece. With more, each fetch would
+# start Python's garbage collector, which runs after 700 new objects.
+CHUNK = 650
 PIECE_MS = 100
 
 
 class FetchedRecords:
-    """Records of one fetch, and their event times in ms. The first `at` records were returned.
-    `ordered` has the same times in ascending order. `left_out` counts the times that are not
-    credible, because they are below 0 or after `latest`.
+    """Records of one fetch, and their event times in ms, which `ordered` has in ascending order. The
+    first `at` records were returned. `left_out` counts the times below 0 or after `latest`.
     """
 
     __slots__ = ("_rises", "at", "highest", "left_out", "messages", "times")
@@ -49,12 +47,11 @@ class FetchedRecords:
 
     @property
     def left(self) -> int:
-        """Return how many records have not been returned yet."""
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the end index of the records that may be returned now. These are at most `most`
-        records, and end before the first record above `limit` (ms).
+        """Return the end index of the next records, which are at most `most`, and end before the
+        first one above `limit` (ms).
         """
         end = min(len(self.messages), self.at + most)
         if self.highest <= limit:
@@ -64,16 +61,14 @@ class FetchedRecords:
         return next((index for index in range(self.at, end) if self.times[index] > limit), end)
 
     def latest(self, start: int, end: int) -> int:
-        """Return the highest event time (ms) of the records from the index `start` to `end`."""
+        """Return the highest event time (ms) between the index `start` and `end`."""
         if end - start == len(self.times):
             return self.highest
         return self.times[end - 1] if self._rises else max(self.times[start:end])
 
 
 class Piece:
-    """Records that are returned together: `fetched.messages[at:end]`, where `at` is the value of
-    `fetched.at` when the piece is created.
-    """
+    """Records that are returned together: those of `fetched` from its `at` up to the index `end`."""
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
 
@@ -91,12 +86,10 @@ class Piece:
 
     @property
     def messages(self) -> list[Any]:
-        """Return all messages of the piece."""
         return self.fetched.messages[self._start : self.end]
 
     @property
     def times(self) -> list[int]:
-        """Return the event times (ms) of all messages of the piece."""
         return self.fetched.times[self._start : self.end]
 
     @property
@@ -106,7 +99,6 @@ class Piece:
 
     @property
     def position(self) -> int | None:
-        """Return the offset after the last record returned; None before the first one."""
         count = self.returned
         return int(self.fetched.messages[self._start + count - 1].offset()) + 1 if count else None
 
@@ -123,15 +115,12 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """Computes `most`, the size of the next piece: as many records as the program processes in
-    `PIECE_MS`.
-    """
+    """Sets `most`, the size of the next piece, to what the program processes in `PIECE_MS`."""
 
     def __init__(self) -> None:
         self.most = 1
 
     def took(self, count: int, took_ms: int) -> None:
-        """Adjust `most` after the program has processed `count` records in `took_ms`."""
         if took_ms <= PIECE_MS // 2:
             self.most = min(CHUNK, max(self.most, count * 2))
         elif took_ms > PIECE_MS:

@@ -24,10 +24,9 @@ _offset = methodcaller("offset")
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `end` is the offset at which Kafka's client last reached the end of the partition; None before
-    that. The split is `queued` while its next record may be returned, and `waits` while that record
-    is above the read limit. If its topic was created again, `furthest` is the highest position in
-    the former topic; otherwise, it is 0.
+    `end` is the offset at which Kafka's client last reached the end of the partition. The split is
+    `queued` while its next record may be returned, and `waits` while that record is above the read
+    limit. `furthest` is the highest position in a former topic of the same name.
     """
 
     def __init__(self, assigned: AssignedSplit, start: int, stop: int | None, strategy: WatermarkStrategy) -> None:
@@ -46,22 +45,19 @@ class OpenSplit:
 
     @property
     def position(self) -> int:
-        """Return the offset of the next record to return. Records already taken from an unfinished
-        `Piece` count as returned.
-        """
+        """Return the offset after the last record that the program has taken."""
         going = self.going  # another thread may ask
         position = None if going is None else going.position
         return self._position if position is None else position
 
     @property
     def next_time(self) -> int | None:
-        """Return the event time (ms) of the next record, or None if no record is fetched."""
+        """Return the event time (ms) of the next record; None if it is not fetched."""
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
-        """Return the start and end index of the messages to keep. Of the messages from the index
-        `start` to `end`, these are the ones at or after the position, and before the stopping
-        offset. Set `past_stop` if there are messages at or after the stopping offset.
+        """Return the start and end index of those messages between `start` and `end` that are at or
+        after the position, and before the stopping offset.
         """
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
@@ -71,15 +67,12 @@ class OpenSplit:
         return start, end
 
     def take(self, records: FetchedRecords) -> None:
-        """Append fetched records to those that wait to be returned."""
         self.fetched.append(records)
         self.kept += records.left
         self._silent = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
-        """Return the next piece, of at most `most` records; None if no fetched record may be
-        returned under the read limit `limit` (ms).
-        """
+        """Return the next piece, of at most `most` records up to the read limit `limit` (ms)."""
         if not self.fetched or not self.open:
             return None
         records = self.fetched[0]
@@ -90,7 +83,7 @@ class OpenSplit:
         return None
 
     def account(self, count: int) -> None:
-        """End the current piece, and move the position past the first `count` of its records."""
+        """End the current piece, of which the first `count` records were returned."""
         piece, self.going = self.going, None
         if piece is None or not count:
             return
@@ -103,7 +96,6 @@ class OpenSplit:
             self.fetched.popleft()
 
     def go_to(self, position: int) -> None:
-        """Set the position without dropping fetched records."""
         self._position = position
 
     def begin_again(self, start: int, end: int) -> None:
@@ -118,8 +110,8 @@ class OpenSplit:
             self.stop = end
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the
-        wall-clock time (ms) of the query.
+        """Process Kafka's answer that the log ended at `end` at the monotonic and the wall-clock time
+        (ms) in `asked`.
         """
         if self.fetched or end > max(self._position, self.end or 0):
             self._silent = None
@@ -128,36 +120,30 @@ class OpenSplit:
 
     def silent_until(self, now_ms: int) -> int | None:
         """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
-        is left to fetch. Return None if there is no such query, if it was sent more than `FRESH_MS`
-        before the monotonic time `now_ms`, or if records were fetched or appended since then.
+        is left to fetch; None if there is no such query in the `FRESH_MS` before the monotonic time
+        `now_ms`, or if records were fetched or appended since then.
         """
         silent = self._silent  # another thread may ask
         return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None
 
     def silent_ms(self, now_ms: int) -> int:
-        """Return for how long (ms) Kafka has confirmed that no record of the split is left to
-        fetch; 0 if `silent_until` returns None.
-        """
+        """Return for how long (ms) Kafka has confirmed that no record is left to fetch."""
         return self._silent[1] - self._silent[0] if self._silent and self.silent_until(now_ms) is not None else 0
 
     @property
     def has_begun(self) -> bool:
-        """Return whether any record of the split was skipped, fetched or returned."""
         return self._position > 0 or bool(self.fetched)
 
     @property
     def finished(self) -> bool:
-        """Return whether the split was read to its stopping offset."""
         if self.stop is None or self.fetched:
             return False
         return self.past_stop or max(self._position, self.end or 0) >= self.stop
 
     def rest(self) -> KafkaPartitionSplit:
-        """Return the split with its position as the starting offset."""
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
 
     def held(self, limit: int) -> ReaderSplit:
-        """Return the split as a `ReaderSplit`, paused if its next record is above `limit` (ms)."""
         following = self.next_time
         return ReaderSplit(
             self.rest(),

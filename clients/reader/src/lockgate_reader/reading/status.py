@@ -50,7 +50,6 @@ class ReaderStatus:
 
 
 def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
-    """Return the status of a reader. `reader` is None before the consumer starts to read."""
     if reader is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")
@@ -85,7 +84,6 @@ def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
 
 
 def metrics_of(reader: RunningReader | None) -> dict[str, float]:
-    """Return the metrics by name. Event times (ms) that are unknown or unbounded are left out."""
     if reader is None:
         return {}
     splits = reader.assignment.held()

@@ -26,9 +26,8 @@ from lockgate_reader.reading.records import FetchedRecords
 
 
 class SplitWatermark:
-    """The watermark of one split. It receives the output of the split's watermark generator.
-
-    `value` (ms) never falls, and is MIN at first. Other splits do not wait for an `idle` one.
+    """The watermark of one split, which receives the output of its generator. `value` (ms) never
+    falls, and is MIN at first. Other splits do not wait for an `idle` one.
     """
 
     __slots__ = ("_cap", "_generator", "_next", "_stamped", "idle", "value")
@@ -41,7 +40,6 @@ class SplitWatermark:
         self._stamped: bool | None = None  # whether a record had an event time; None: no record yet
 
     def returned(self, records: FetchedRecords, start: int, end: int) -> None:
-        """Pass the returned `records` from the index `start` to `end` to the generator."""
         self._cap, highest = MAX, records.latest(start, end)
         if highest == NO_TIMESTAMP:
             self._stamped = bool(self._stamped)
@@ -57,8 +55,8 @@ class SplitWatermark:
         self.emit()
 
     def waits(self, message: Any, at: int) -> None:
-        """Pass the next record, which is above the read limit, to the generator, and cap the
-        watermark below its event time `at` (ms). Further calls for this record have no effect.
+        """Pass the next record, which is above the read limit, to the generator, but at most once.
+        Cap the watermark below its event time `at` (ms).
         """
         if message is not self._next:
             self._stamped, self.idle = True, False
@@ -67,9 +65,8 @@ class SplitWatermark:
             self.emit()
 
     def silent(self, horizon: int | None) -> None:
-        """Raise the watermark to `horizon` (ms). Call this once the partition has been read to its
-        end. If `horizon` is None, mark the split as idle if it has had records, but no record with
-        an event time.
+        """Raise the watermark to `horizon` (ms), now that the partition was read to its end. If
+        `horizon` is None, mark the split as idle if none of its records had an event time.
         """
         if horizon is not None:
             self.value = max(self.value, horizon)
@@ -77,19 +74,15 @@ class SplitWatermark:
             self.idle = True
 
     def emit(self) -> None:
-        """Let the generator emit a watermark, as Flink does periodically."""
         self._generator.on_periodic_emit(self)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Raise the watermark to `timestamp` (ms), but not above the cap that `waits` sets."""
         timestamp = min(timestamp, self._cap)
         if timestamp > self.value:
             self.value, self.idle = timestamp, False
 
     def mark_idle(self) -> None:
-        """Mark the split as idle, so that other splits do not wait for it."""
         self.idle = True
 
     def mark_active(self) -> None:
-        """Mark the split as active, so that other splits wait for it again."""
         self.idle = False
