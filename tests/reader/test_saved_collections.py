@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lockgate_reader.kafka.messages import Collections
+from lockgate_reader.kafka.client import Collections
 
 CHUNK = 500
 

@@ -8,7 +8,7 @@ import pytest
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate_reader.place import AssignedSplit, Key
-from lockgate_reader.reading.ends import QUIET_MS, Quiet
+from lockgate_reader.reading.ends import QUIET_MS, Ends
 from lockgate_reader.reading.split import OpenSplit
 
 
@@ -27,14 +27,18 @@ def split() -> OpenSplit:
     return OpenSplit(assigned, 7, None, WatermarkStrategy.for_monotonous_timestamps())
 
 
-def alarms(quiet: Quiet, one: OpenSplit, until_ms: int, empty_every_ms: int = 100) -> int:
+def ends(kafka: Kafka) -> Ends:
+    return Ends(kafka, None)  # type: ignore[arg-type]
+
+
+def alarms(quiet: Ends, one: OpenSplit, until_ms: int, empty_every_ms: int = 100) -> int:
     times = range(0, until_ms + 1, 100)
-    return sum(len(quiet.look([one], now, now - now % empty_every_ms)) for now in times)
+    return sum(len(quiet.refetch_quiet([one], now, now - now % empty_every_ms)) for now in times)
 
 
 def test_quiet_split_raises_an_alarm_and_is_fetched_again(caplog: pytest.LogCaptureFixture) -> None:
     kafka, one = Kafka(), split()
-    assert alarms(Quiet(kafka), one, 2 * QUIET_MS) == 2  # type: ignore[arg-type]
+    assert alarms(ends(kafka), one, 2 * QUIET_MS) == 2
     assert kafka.again == [{("t", 0): 7}] * 2
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
     assert "nothing of t-0 at offset 7 for 30 s" in caplog.text
@@ -42,7 +46,7 @@ def test_quiet_split_raises_an_alarm_and_is_fetched_again(caplog: pytest.LogCapt
 
 def test_split_that_is_read_to_its_end_or_paused_or_moves_is_not_quiet() -> None:
     for change in ("end", "paused", "moves"):
-        quiet, one = Quiet(Kafka()), split()  # type: ignore[arg-type]
+        quiet, one = ends(Kafka()), split()
         for now in range(0, 2 * QUIET_MS, 100):
             if change == "end":
                 one.confirm_end(7, (now, now))
@@ -50,8 +54,8 @@ def test_split_that_is_read_to_its_end_or_paused_or_moves_is_not_quiet() -> None
                 one.paused = True
             else:
                 one.go_to(now)
-            assert quiet.look([one], now, now) == []
+            assert quiet.refetch_quiet([one], now, now) == []
 
 
 def test_records_that_may_come_behind_others_are_no_alarm() -> None:
-    assert alarms(Quiet(Kafka()), split(), 4 * QUIET_MS, empty_every_ms=QUIET_MS // 2) == 0  # type: ignore[arg-type]
+    assert alarms(ends(Kafka()), split(), 4 * QUIET_MS, empty_every_ms=QUIET_MS // 2) == 0

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lockgate.flink.elements import NO_TIMESTAMP
-from lockgate_reader.kafka.messages import keys, offsets, values
+from lockgate_reader.kafka.client import keys, offsets, values
 from lockgate_reader.reading.records import Piece
 
 SCHEMA = pa.schema(
@@ -34,7 +34,6 @@ class Columns:
         self._value: list[bytes | None] = []
 
     def add(self, piece: Piece) -> None:
-        """Append the records of `piece` to the columns."""
         topic, partition = piece.key
         messages, count = piece.messages, len(piece.messages)
         self.rows += count
@@ -47,7 +46,6 @@ class Columns:
         self._value += values(messages)
 
     def batch(self) -> pa.RecordBatch:
-        """Return all added records as an Arrow batch."""
         times = _column(self._time, pa.int64())
         if pc.min(times).as_py() == NO_TIMESTAMP:
             times = pc.if_else(pc.equal(times, NO_TIMESTAMP), None, times)
@@ -63,5 +61,5 @@ class Columns:
 
 
 def _column(values: "array[int]", kind: pa.DataType) -> pa.Array:
-    """Return the numbers as an Arrow column of type `kind` that shares their memory."""
+    """Return an Arrow column that shares the memory of `values`."""
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])

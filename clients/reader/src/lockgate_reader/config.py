@@ -73,13 +73,11 @@ class Options:
 
     @property
     def source(self) -> str:
-        """Return the name of the consumer's source in the alignment group."""
         chosen = self.coordinator.source if self.coordinator else None
         return source_name(chosen, None, "-".join(self.topics))
 
     @property
     def max_drift_ms(self) -> int:
-        """Return how far (ms) a split may be ahead of the slowest split in event time."""
         drift = "5 minutes" if self.max_drift is None else self.max_drift
         return milliseconds("AlignedConsumer(max_drift)", drift)
 
@@ -93,9 +91,8 @@ class Options:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return the idle timeout in ms. Once a split was read to its end, alignment assumes that
-        its next record will be no older than this when it arrives. Return None if a
-        `WatermarkStrategy` without an idle timeout is used.
+        """Return how old (ms) the next record of a split that was read to its end may be when it
+        arrives; None if a `WatermarkStrategy` without an idle timeout is used.
         """
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
@@ -105,7 +102,6 @@ class Options:
 
     @property
     def strategy(self) -> WatermarkStrategy:
-        """Return the strategy from which the watermark of each split is generated."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             return self.max_out_of_orderness
         return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=self.disorder_ms))

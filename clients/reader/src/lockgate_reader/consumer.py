@@ -358,7 +358,6 @@ class AlignedConsumer:
 
 
 def _dropped(place: Place, name: str) -> None:
-    """Abandon the `Place` of a consumer that was dropped without `close`, and warn."""
     place.abandon()
     said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
     warnings.warn(said, ResourceWarning, stacklevel=2)

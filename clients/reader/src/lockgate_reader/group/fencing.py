@@ -40,27 +40,21 @@ RATE_ERROR = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SplitLease:
-    """The lease of a reader's splits. All times are in seconds of the reader's own clock.
-
-    No record may be returned at or after `until`. The request that set this deadline was sent at
-    `sent_at`.
+    """The lease of a reader's splits, in seconds of the reader's own clock. No record may be returned
+    at or after `until`, a deadline that the request of `sent_at` has set.
     """
 
     until: float = -inf
     sent_at: float = -inf
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease renewed for `lease_ms` by a response that arrived at `now`. The returned
-        lease may end earlier than the current one.
-
-        `sent_at` is the time at which the request was sent. `settled` is False if the coordinator
-        has just lost its record of split owners. A lease that has ended is renewed only if the
-        request was sent after its end, and `settled` is True.
+        """Return the lease after a response at `now` to the request of `sent_at`. It may end earlier
+        than the current one. `settled` is False if the coordinator has just lost its record of split
+        owners.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self
         return SplitLease(sent_at + lease_ms / 1000 * (1 - RATE_ERROR), sent_at)
 
     def is_over(self, now: float) -> bool:
-        """Return whether the lease has ended at `now`, so that no record may be returned."""
         return now >= self.until

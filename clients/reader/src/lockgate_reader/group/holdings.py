@@ -30,13 +30,12 @@ Numbered = tuple[str, int]  # a split's id, and the number of its assignment
 
 
 class Holdings:
-    """The splits that the coordinator has assigned to one reader. The coordinator asks readers to
-    list the topics every `discovery_ms`, or only once if that is 0. It adds no splits later if the
-    source is `bounded`.
+    """The splits that the coordinator has assigned to one reader. It asks readers to list the topics
+    every `discovery_ms`, or only once if that is 0 or the source is `bounded`.
 
-    `assigned` maps the id of each split to the split; it is None before the coordinator's first
-    answer. `discover` is the number of the latest request to list the topics. `settled` is False
-    while the coordinator delays assignments, as it does after it has lost its data.
+    `assigned` has the splits by their ids; it is None before the coordinator's first answer.
+    `settled` is False while the coordinator delays assignments, as it does after it has lost its
+    data.
     """
 
     def __init__(self, name: str, *, discovery_ms: int = 0, bounded: bool = False) -> None:
@@ -57,39 +56,30 @@ class Holdings:
         self._ids = count(1)
 
     def says(self, state: ReaderState) -> None:
-        """Queue the source events in `state` for the next request. Call this once per state."""
+        """Queue the source events in `state` for the next request."""
         for event in state.source_events:
             fields = cast(Mapping[str, Any], event)
             self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=fields))
 
     def hears(self, revision: float) -> None:
-        """Record that the event stream announced a change with this `revision`, which is infinity
-        if the event has none.
-        """
+        """Record that the event stream announced a change with this `revision`."""
         self._news = max(self._news, revision)
 
     @property
     def has_news(self) -> bool:
-        """Return whether the event stream announced a change that no answer contains yet."""
         return self._news > (self._seen or 0)
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """Return splits that start at `LATEST_OFFSET` and whose actual offset the coordinator does
-        not have yet.
-        """
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset(map(_numbered, latest)) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record which splits the reader is now ordered to open: those of `assigned` whose id is
-        not in `give_back`. Splits that were recorded before stay recorded while they are assigned.
-        """
+        """Record which splits the reader is now ordered to open: `assigned` without `give_back`."""
         goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
         self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}
 
     def events(self) -> tuple[Any, ...]:
-        """Return the source events that have arrived for the program since the last call."""
         events, self._incoming = tuple(self._incoming), []
         return events
 
@@ -110,7 +100,6 @@ class Holdings:
         )
 
     def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
-        """Return the request for `state`. Its answer will contain all changes announced so far."""
         self._news = 0.0
         return SplitExchange(
             epoch=epoch,
@@ -139,7 +128,6 @@ class Holdings:
         )
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, state: ReaderState) -> None:
-        """Process the `answer` to the request `sent`, which was composed from `state`."""
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
             if kept.get(stopped.split) == stopped.assignment:

@@ -1,8 +1,7 @@
-"""The place (`lockgate_reader.place`) of a reader in an alignment group. It reports the reader's
-progress to the coordinator, and gets the read limit.
+"""The place (`lockgate_reader.place`) of a reader in an alignment group.
 
-**Threads.** The place calls the coordinator in its own thread, so that the thread that reads
-records does not wait for the network. A `Membership` sends the reports, as for a Spark query.
+**Threads.** The place calls the coordinator in its own thread. A `Membership` sends the reports, as
+for a Spark query.
 
 **Subtask numbers.** Each process is one reader of the source, under the lowest number that no other
 reader uses. If a process was suspended for so long that another process now uses its number, it
@@ -13,7 +12,8 @@ requests that are called *exchanges*. An exchange lists the splits that the read
 position in each. The answer lists the splits that the reader should have, and gives the length of
 the lease. An exchange is sent every update interval, and at once if a split was given back, read to
 its end or discovered, if the coordinator's event stream announces a change, or if the lease has
-ended. If the process is killed, records that were returned since the last answered exchange are
+ended. An event may be outdated when it arrives, so it only makes the reader send its next exchange
+earlier. If the process is killed, records that were returned since the last answered exchange are
 returned again.
 
 **Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
@@ -26,12 +26,15 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import replace
 from math import inf
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import CatchUp
-from lockgate_http.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable
+from lockgate_http.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable, Unstreamed
+from lockgate_http.calls.listener import STREAM_AGAIN_S, alive
+from lockgate_http.calls.retry import Pace, pause_s
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import milliseconds
 from lockgate_http.errors import AlignmentError, Fenced
@@ -44,7 +47,6 @@ from lockgate_reader.clock import now_s
 from lockgate_reader.config import Options
 from lockgate_reader.group.fencing import SplitLease
 from lockgate_reader.group.holdings import Holdings
-from lockgate_reader.group.news import SplitNews
 from lockgate_reader.group.standing import UNKNOWN, standing
 from lockgate_reader.place import Orders, Place, ReaderState
 
@@ -56,9 +58,7 @@ _OVER_S = 0.05  # the pause between two exchanges after the lease has ended
 
 
 class JoinedPlace(Place):
-    """The `Place` of a reader in an alignment group. The coordinator sets the reader's read limit.
-    The coordinator also assigns the splits and grants the lease, unless Kafka's consumer group
-    assigns the partitions.
+    """The `Place` of a reader in an alignment group.
 
     Raises `ConfigurationError` if the group has a different `max_drift` or may not be created, and
     `CoordinatorRefused` if the coordinator rejects the reader.
@@ -94,19 +94,15 @@ class JoinedPlace(Place):
         self._holdings = Holdings(self._run_name, discovery_ms=options.discovery_ms, bounded=bounded)
         self._lease = SplitLease()
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
-        self._news = SplitNews(self._session.client, self._source, self._hear_of_splits)
+        self._heard_as: tuple[int, int] | None = None  # the registration whose event stream is read
 
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start a thread that joins the group and calls `wake` when there are new `Orders`."""
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Store `state` for the next report, and return the newest orders. If the background thread
-        has failed, raise its error.
-        """
         with self._session.changed:
             if self._failed is not None:
                 raise self._failed
@@ -120,7 +116,6 @@ class JoinedPlace(Place):
             return orders
 
     def leave(self, state: ReaderState) -> None:
-        """Stop the background thread, give all splits in `state` back, and leave the group."""
         with self._session.changed:
             self._closed = True
             self._session.changed.notify_all()
@@ -129,7 +124,6 @@ class JoinedPlace(Place):
         self._leave(state)
 
     def abandon(self) -> None:
-        """Ask the background thread to leave the group, without waiting for the thread."""
         self._abandoned = True
 
     # -- on the place's own thread --
@@ -219,8 +213,8 @@ class JoinedPlace(Place):
                 former.close()
 
     def _free_subtask(self) -> int:
-        """Return the lowest subtask number that no reader of the source uses, apart from lost and
-        finished readers; 0 if the coordinator does not answer.
+        """Return the lowest subtask number that no reader uses, apart from lost and finished ones; 0
+        if the coordinator does not answer.
         """
         try:
             readers = self._session.client.registered(self._source)
@@ -280,16 +274,42 @@ class JoinedPlace(Place):
         if self._lease.is_over(now_s()):
             self._not_before = now_s() + _OVER_S
         self._session.tell(answer.alignment)
-        self._news.follow(subtask, epoch)
+        if self._heard_as != (subtask, epoch):
+            self._heard_as = subtask, epoch
+            self._session.client.begin(lambda: self._listen(subtask, epoch))
 
     @property
     def _registration(self) -> tuple[int, int] | None:
-        """Return the subtask number and the epoch; None while the reader is not registered."""
         subtask = self._subtask
         epoch = None if subtask is None else self._membership.epoch(subtask)
         return None if subtask is None or epoch is None else (subtask, epoch)
 
-    def _hear_of_splits(self, revision: float) -> None:
+    async def _listen(self, subtask: int, epoch: int) -> None:
+        """Read the event stream of this registration, and reopen it when it ends."""
+        client, pace, failures = self._session.client, Pace(), 0
+        while self._heard_as == (subtask, epoch):
+            news = False
+            try:
+                stream = client.split_news(self._source, subtask, epoch)
+                async with aclosing(alive(stream, client.timeout_s)) as revisions:
+                    async for revision in revisions:  # None is a heartbeat
+                        if self._heard_as != (subtask, epoch):
+                            return
+                        news = True
+                        if revision is not None:
+                            self._hear(revision)
+                failures = 0 if news else failures + 1
+            except (NotRegistered, Stale):
+                return  # the reader registers again, and an exchange opens the stream of its new epoch
+            except Unstreamed as error:
+                log.info("%s, so new assignments arrive with the next report instead", error)
+                await pace.sleep(STREAM_AGAIN_S)
+            except AlignmentError as error:
+                log.debug("the event stream of assignments failed, retrying: %s", error)
+                failures += 1
+            await pace.sleep(pause_s(failures, pace.chance()))
+
+    def _hear(self, revision: float) -> None:
         with self._session.changed:
             self._holdings.hears(revision)
             if self._holdings.has_news:
@@ -299,7 +319,7 @@ class JoinedPlace(Place):
     # -- the end --
 
     def _leave(self, state: ReaderState) -> None:
-        self._news.close()
+        self._heard_as = None
         if self._assigns:
             self._say_farewell(state)
         if state.ended and not state.held and self._subtask is not None:

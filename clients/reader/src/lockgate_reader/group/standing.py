@@ -14,7 +14,7 @@ should.
 of all its splits. No target is proposed until each split has had a record.
 
 **A reader without splits** is idle, and no other reader waits for it. As long as the coordinator
-delays the assignment of splits, the reader keeps its last status, which at first has no watermark.
+delays the assignment of splits, the reader keeps its last status.
 """
 
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ def standing(
     joint: bool,
     returning: Sequence[ReaderSplit] = (),
 ) -> SourceStatus:
-    """Return the status to report for the reader's `state`. `before` is the last reported status.
+    """Return the status to report for the reader's `state`, after the status `before`.
 
-    `disorder` is the out-of-orderness in ms. `returning` has the splits that the reader has given
-    back, and that the coordinator has not taken back yet. `settled` is False while the coordinator
-    delays the assignment of splits. `joint` is set if the group uses proposed targets.
+    `disorder` is the out-of-orderness in ms. `returning` has the splits that the coordinator has not
+    taken back yet. `settled` is False while it delays the assignment of splits. `joint` is set if
+    the group uses proposed targets.
     """
     if state.ended or not (state.held or returning):
         return NOBODY_HELD if settled or state.ended else before

@@ -1,15 +1,18 @@
-"""A wrapper around Kafka's client, confluent-kafka, that translates its errors. Use it from a
-single thread.
+"""A wrapper around Kafka's client, confluent-kafka, that translates its errors.
 
-By default, the reader's `Place` decides which partitions are read, and they are assigned to the
-client explicitly. Kafka's consumer group then only stores committed positions. After `subscribe`,
-Kafka's group decides which partitions are read. The client reports changes in callbacks during
-`fetch`, and Kafka waits until the partitions that it revokes are unassigned.
+By default, partitions are assigned to the client explicitly, and Kafka's consumer group only stores
+committed positions. After `subscribe`, Kafka's group decides which partitions are read. The client
+reports changes in callbacks during `fetch`, and Kafka waits until the partitions that it revokes
+are unassigned.
 """
 
+import gc
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import groupby, repeat
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -17,8 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.config import EARLIEST, LATEST
 from lockgate_reader.errors import NoStartingOffset
-from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, said, some
-from lockgate_reader.kafka.messages import Collections
+from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, failing, said, some
 from lockgate_reader.place import Key
 
 log = logging.getLogger("lockgate")
@@ -54,10 +56,12 @@ _FATAL = (
     KafkaError._MAX_POLL_EXCEEDED,
 )
 
+keys, values = partial(map, Message.key), partial(map, Message.value)
+
 
 class KafkaClient:
-    """A Kafka consumer with the user's settings `kafka`. Its methods raise `KafkaFailed` on errors.
-    `reset` is the user's auto.offset.reset: "earliest", "latest", or None to raise an error.
+    """A Kafka consumer with the user's settings `kafka`, for one thread. Its methods raise
+    `KafkaFailed`. `reset` is the user's auto.offset.reset: "earliest", "latest", or None.
     """
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
@@ -81,10 +85,8 @@ class KafkaClient:
 
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
         """Return the committed offset of each of these partitions that has one."""
-        try:
+        with failing(self._where, "did not give committed offsets"):
             found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=CALL_S)
-        except KafkaException as error:
-            raise failed(self._where, "did not give committed offsets", error) from error
         for each in found:
             if each.error is not None:
                 name = f"{each.topic}-{each.partition}"
@@ -93,7 +95,7 @@ class KafkaClient:
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
         """Return the offsets at which these partitions, which have no committed offset, start
-        according to auto.offset.reset. Raises `NoStartingOffset` if auto.offset.reset is not set.
+        according to auto.offset.reset.
         """
         if not keys:
             return {}
@@ -106,9 +108,8 @@ class KafkaClient:
         )
 
     def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
-        """Join Kafka's consumer group. Kafka's client calls `assigned` with partitions to `assign`,
-        `revoked` with partitions to `unassign`, and `lost` with partitions that another member may
-        already be reading.
+        """Join Kafka's consumer group. It calls `assigned` with partitions to `assign`, `revoked` with
+        partitions to `unassign`, and `lost` with those that another member may already be reading.
         """
 
         def calls(act: Rebalance) -> Callable[[Consumer, list[TopicPartition]], None]:
@@ -118,11 +119,9 @@ class KafkaClient:
         self._consumer.subscribe(list(topics), on_assign=calls(assigned), on_revoke=calls(revoked), on_lost=calls(lost))
 
     def assign(self, starts: Mapping[Key, int]) -> None:
-        """Start to read these additional partitions, each at the given offset."""
         self._do("incremental_assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
 
     def unassign(self, keys: Iterable[Key]) -> None:
-        """Stop reading these partitions."""
         found = list(keys)
         for key in found:
             self.committed_last.pop(key, None)  # another reader commits it from now on
@@ -135,14 +134,11 @@ class KafkaClient:
             self.assign(starts)
             return
         for key, offset in starts.items():  # without unassigning it, which Kafka's group decides
-            try:
+            with failing(self._where, f"did not seek in {key[0]}-{key[1]}"):
                 self._consumer.seek(TopicPartition(*key, offset))
-            except KafkaException as error:
-                raise failed(self._where, f"did not seek in {key[0]}-{key[1]}", error) from error
         self.resume(starts)
 
     def pause(self, keys: Iterable[Key]) -> None:
-        """Stop fetching these partitions until `resume` is called."""
         self._do("pause", [TopicPartition(*key) for key in keys])
 
     def resume(self, keys: Iterable[Key]) -> None:
@@ -150,8 +146,8 @@ class KafkaClient:
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return at most `most` available messages, some of which may be errors (`is_end`). If
-        `timeout_s` is above 0, wait up to that long for the first message.
+        """Return at most `most` messages, some of which may be errors (`is_end`). Wait up to
+        `timeout_s` for the first one.
         """
         try:
             self._collections.before(most)
@@ -170,8 +166,7 @@ class KafkaClient:
     def is_end(self, message: Message) -> bool:
         """Return False if `message` is a record, and True if it is an error after which reading can
         continue: the partition ends at the message's `offset()`, Kafka does not have that offset
-        (`is_lost`), or the error is temporary, which is logged. Raises `KafkaFailed` for any other
-        error.
+        (`is_lost`), or the error is temporary. Raises `KafkaFailed` for any other error.
         """
         error = message.error()
         if error is None:
@@ -191,8 +186,8 @@ class KafkaClient:
         return error is not None and error.code() in _LOST
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit those `positions` that are not committed yet. With `wait`, raises `KafkaFailed` on
-        failure; without it, a failure is only logged. The next call tries failed positions again.
+        """Commit those `positions` that are not committed yet. Without `wait`, a failure is only
+        logged. The next call tries failed positions again.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
@@ -226,17 +221,13 @@ class KafkaClient:
             time.sleep(AGAIN_S)
 
     def close(self) -> None:
-        """Leave Kafka's group, and close the connections."""
         self._consumer.close()
 
     def _do(self, what: str, partitions: list[TopicPartition]) -> None:
-        if not partitions:
-            return
-        try:
-            getattr(self._consumer, what)(partitions)
-        except KafkaException as error:
+        if partitions:
             names = some(f"{each.topic}-{each.partition}" for each in partitions)
-            raise failed(self._where, f"did not {what.removeprefix('incremental_')} {names}", error) from error
+            with failing(self._where, f"did not {what.removeprefix('incremental_')} {names}"):
+                getattr(self._consumer, what)(partitions)
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         missed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}
@@ -254,3 +245,56 @@ class KafkaClient:
         elif not self._troubled:
             self._troubled = True
             log.warning("Kafka at %s: %s", self._where, error.str())
+
+
+class Collections:
+    """Prevents most of the garbage collections in which Python scans fetched records that were not
+    returned yet.
+
+    Python starts a collection when there are some 700 new objects, such as records. Every eleventh
+    one also scans older objects, which takes a quarter of the time while many records wait
+    (docs/internals/benchmarks.md). So if the next messages would start a collection, `before` scans
+    only the new objects. Every `LEFT_TO_PYTHON`-th time, it leaves the collection to Python.
+    """
+
+    LEFT_TO_PYTHON = 50
+
+    def __init__(self) -> None:
+        # Without the GIL, Python has no collections of new objects only.
+        self._can = getattr(sys, "_is_gil_enabled", lambda: True)()
+        self._saved = 0
+
+    def before(self, messages: int) -> None:
+        if gc.get_count()[0] + messages > gc.get_threshold()[0] > 0 and self._can and gc.isenabled():
+            self._saved = (self._saved + 1) % self.LEFT_TO_PYTHON
+            if self._saved:
+                gc.collect(0)
+
+
+def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
+    """Return each run of messages of one partition, with the run's start and end index. `topic` is
+    the topic of all messages; None if there are several.
+    """
+    numbers: list[Any] = list(map(Message.partition, messages))
+    if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case
+        return [((topic, numbers[0]), 0, len(numbers))]
+    names: Iterable[Any] = repeat(topic) if topic is not None else map(Message.topic, messages)
+    runs, start = list[tuple[Key, int, int]](), 0
+    for key, run in groupby(zip(names, numbers, strict=False)):
+        end = start + sum(1 for _ in run)
+        runs.append((key, start, end))
+        start = end
+    return runs
+
+
+def timestamps(messages: Sequence[Message]) -> list[int]:
+    """Return Kafka's timestamp (ms) of each message; -1 for an error, or if there is none."""
+    return [time for _, time in map(Message.timestamp, messages)]
+
+
+def offsets(messages: Sequence[Any]) -> list[int]:
+    """Return the offsets of `messages`, which are all from one partition."""
+    first, last = messages[0].offset(), messages[-1].offset()
+    if last - first == len(messages) - 1:  # the usual case: no gaps
+        return list(range(first, last + 1))
+    return [message.offset() for message in messages]

@@ -1,8 +1,9 @@
 """Queries for the partitions of topics, and for the first and last offsets of their logs."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import TimeoutError as Late
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -34,8 +35,7 @@ class Unanswered(KafkaFailed):
 
 
 class KafkaLogs:
-    """Looks up partitions and offsets in Kafka, with the user's connection settings. Its methods
-    raise `KafkaFailed`.
+    """Looks up partitions and offsets in Kafka. Its methods raise `KafkaFailed`.
 
     Topics are listed through the consumer's own `list_topics`, because this opens the consumer's
     connections early and makes the first fetch about a second faster.
@@ -50,15 +50,12 @@ class KafkaLogs:
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
         """Return the partitions of these topics; with `led`, only those that have a leader. Raises
-        `Unanswered` if Kafka does not answer, and `KafkaFailed` if a topic does not exist or the
-        client may not read it.
+        `Unanswered` if Kafka does not answer.
         """
         found: list[Key] = []
         for topic in topics:
-            try:
+            with failing(self._where, f"did not list topic {topic!r}", Unanswered):
                 metadata = self._list_topics(topic, timeout=CALL_S).topics[topic]
-            except KafkaException as error:
-                raise Unanswered(str(failed(self._where, f"did not list topic {topic!r}", error))) from error
             if metadata.error is not None:
                 raise KafkaFailed(
                     f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
@@ -86,13 +83,11 @@ class KafkaLogs:
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_ends(self, keys: Sequence[Key]) -> dict[Key, Any]:
-        """Return a future for each partition. Its result has the `offset` after the last record."""
+        """Request the end of each partition, and return a future of an `offset` for each."""
         return self._ask(keys, _SPEC.latest())
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """Request a description of each topic without waiting, and return a future for each topic.
-        `id_of` takes this future, and returns the topic's id.
-        """
+        """Request a description of each topic, and return a future (`id_of`) for each."""
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
     def _answered(self, keys: Sequence[Key], spec: Any) -> dict[Key, int]:
@@ -119,29 +114,33 @@ class KafkaLogs:
         client would report for minutes that these partitions do not exist.
         """
         for topic in {key[0] for key in keys if key not in self._seen}:
-            try:
+            with failing(self._where, f"did not list topic {topic!r}"):
                 metadata = self._admin.list_topics(topic, timeout=CALL_S).topics[topic]
-            except KafkaException as error:
-                raise failed(self._where, f"did not list topic {topic!r}", error) from error
             self._seen.update((topic, partition) for partition in metadata.partitions)
 
 
 def failed(where: str, what: str, error: BaseException | KafkaError) -> KafkaFailed:
-    """Return a `KafkaFailed` that says what Kafka at address `where` did (`what`, such as "did not
-    list topic 't'") and why (`error`).
-    """
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
 
 
+@contextmanager
+def failing(where: str, what: str, kind: type[KafkaFailed] = KafkaFailed) -> Iterator[None]:
+    """Raise errors of Kafka's client as `kind`, with what Kafka at the address `where` did."""
+    try:
+        yield
+    except KafkaException as error:
+        raise kind(str(failed(where, what, error))) from error
+
+
 def some(names: Iterable[str]) -> str:
-    """Return the first five `names`, separated by commas, with "and more" if there are others."""
+    """Return the first five `names`, with "and more" if there are others."""
     every = list(names)
     return ", ".join(every[:_NAMED]) + (" and more" if len(every) > _NAMED else "")
 
 
 def id_of(answer: Any) -> str | None:
     """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
-    if the query fails, or if the broker has no topic ids (Kafka older than 2.8).
+    if the query fails, or if the broker is older than Kafka 2.8.
     """
     try:
         found = answer.result(CALL_S).topic_id

@@ -9,7 +9,7 @@ from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate_reader.clock import wall_clock_ms
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.messages import runs_of, timestamps
+from lockgate_reader.kafka.client import runs_of, timestamps
 from lockgate_reader.place import Key
 from lockgate_reader.reading.records import FUTURE_BOUND_MS, FetchedRecords
 from lockgate_reader.reading.split import OpenSplit

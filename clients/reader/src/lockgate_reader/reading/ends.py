@@ -20,7 +20,7 @@ from typing import Any
 from lockgate.duration import spoken_s
 from lockgate_reader.clock import monotonic_ms, wall_clock_ms
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import KafkaLogs, some
+from lockgate_reader.kafka.logs import some
 from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
@@ -36,8 +36,8 @@ class Ends:
     to their ends. The next record of such a partition is at most `late_ms` old, unless this is None.
     """
 
-    def __init__(self, logs: KafkaLogs, late_ms: int | None) -> None:
-        self._logs, self._late_ms = logs, late_ms
+    def __init__(self, client: KafkaClient, late_ms: int | None) -> None:
+        self._client, self._late_ms = client, late_ms
         self._asked: dict[Key, Any] = {}
         self._asked_at = (0, 0)
         self._next_ms = 0
@@ -57,37 +57,25 @@ class Ends:
                 self._next_ms = now + ASK_AGAIN_MS
         elif now >= self._next_ms and (keys := [split.key for split in splits if not split.fetched]):
             self._asked_at = (now, wall_clock_ms())
-            self._asked = self._logs.ask_ends(keys)
+            self._asked = self._client.logs.ask_ends(keys)
         for split in splits:
             until = split.silent_until(now)
             if until is not None:
                 split.watermark.silent(None if self._late_ms is None else until - self._late_ms - 1)
             split.watermark.emit()
 
-
-class Quiet:
-    """Fetches quiet partitions again. Times are in ms of the monotonic clock."""
-
-    def __init__(self, client: KafkaClient) -> None:
-        self._client = client
-        self._since: dict[Key, tuple[int, int]] = {}  # when the split became quiet (ms), and its position
-
-    def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
+    def refetch_quiet(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
         """Fetch the splits that have been quiet for `QUIET_MS` again, and return them. If the last
         fetch without records, at `empty_ms`, was more than `OFTEN_MS` ago, no split is quiet.
         """
-        before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
-        self._since, found = {}, []
+        found = []
         for split in splits:
-            if split.fetched or split.paused or split.silent_until(now_ms) is not None:
-                continue
-            since, position = before.get(split.key, (now_ms, split.position))
-            if position != split.position:
-                since = now_ms
-            elif now_ms - since >= QUIET_MS:
+            going = split.fetched or split.paused or split.silent_until(now_ms) is not None
+            if going or split.quiet_since is None or now_ms - empty_ms > OFTEN_MS:
+                split.quiet_since = now_ms
+            elif now_ms - split.quiet_since >= QUIET_MS:
                 found.append(split)
-                since = now_ms
-            self._since[split.key] = since, split.position
+                split.quiet_since = now_ms
         if found:
             self._client.refetch({split.key: split.position for split in found})
             log.warning(

@@ -34,7 +34,7 @@ from lockgate_reader.place import Key, Orders, Place, ReaderState
 from lockgate_reader.reading.admission import Admission
 from lockgate_reader.reading.arrivals import Arrivals
 from lockgate_reader.reading.assignment import Assignment
-from lockgate_reader.reading.ends import Ends, Quiet
+from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.lost_positions import LostPositions
 from lockgate_reader.reading.records import CHUNK, Piece, PieceSize
 from lockgate_reader.reading.split import OpenSplit
@@ -57,7 +57,7 @@ class RunningReader:
         self.options, self.client, self.place = options, client, place
         self.lease_s = now_s
         self._max_drift_ms, self._late_ms = options.max_drift_ms, options.idle_timeout_ms
-        self._ends, self._quiet = Ends(client.logs, self._late_ms), Quiet(client)
+        self._ends = Ends(client, self._late_ms)
         self.assignment = Assignment(options, client, place)
         self.arrivals = Arrivals(options, client, self.assignment.lost)
         self._lost = LostPositions(client, options.topics, options.discovery_ms)
@@ -248,7 +248,7 @@ class RunningReader:
             self._fetch(0, most=1)
         self._or_end(self._lost.look, self.assignment.splits.values())
         self._ends.look(self.assignment.splits.values())
-        self._quiet.look(self.assignment.splits.values(), now, self._empty_at)
+        self._ends.refetch_quiet(self.assignment.splits.values(), now, self._empty_at)
         self._exchange()
         if self.assignment.has_more_to_say:
             self._next_turn = now

@@ -24,7 +24,8 @@ _offset = methodcaller("offset")
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `end` is the offset at which Kafka's client last reached the end of the partition. The split is
+    `end` is the offset at which Kafka's client last reached the end of the partition. `quiet_since`
+    is the monotonic time (ms) since which Kafka has sent and confirmed nothing. The split is
     `queued` while its next record may be returned, and `waits` while that record is above the read
     limit. `furthest` is the highest position in a former topic of the same name.
     """
@@ -39,6 +40,7 @@ class OpenSplit:
         self.queued = self.waits = False
         self.going: Piece | None = None
         self.end: int | None = None
+        self.quiet_since: int | None = None
         # Monotonic time (ms) of the first and the last query that confirmed the end, and wall-clock
         # time (ms) of the last one.
         self._silent: tuple[int, int, int] | None = None
@@ -69,7 +71,7 @@ class OpenSplit:
     def take(self, records: FetchedRecords) -> None:
         self.fetched.append(records)
         self.kept += records.left
-        self._silent = None
+        self._silent = self.quiet_since = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
         """Return the next piece, of at most `most` records up to the read limit `limit` (ms)."""
@@ -96,7 +98,7 @@ class OpenSplit:
             self.fetched.popleft()
 
     def go_to(self, position: int) -> None:
-        self._position = position
+        self._position, self.quiet_since = position, None
 
     def begin_again(self, start: int, end: int) -> None:
         """Drop the fetched records, and continue at `start` in a new log that ends at `end`."""
@@ -105,7 +107,7 @@ class OpenSplit:
         self.fetched.clear()
         self.kept = 0
         self.paused = self.past_stop = self.waits = False
-        self.end = self._silent = None
+        self.end = self._silent = self.quiet_since = None
         if self.stop is not None:
             self.stop = end
 
