@@ -39,9 +39,8 @@ class AlignedConsumer:
 
     No record above the read limit is returned. The limit is the lowest watermark of the consumer's
     splits plus `max_drift`; in a group, the group's limit applies as well. Use a consumer in one
-    thread; only `stop` may be called from others. Before the first record, `snapshot`, `positions`,
-    `splits`, `number_of`, `send_source_event`, `source_events`, `commit` and `watermark` raise
-    `WrongState`.
+    thread; only `stop` may be called from others. Before the first record, methods that need the
+    consumer's splits raise `WrongState`.
 
     Examples:
         >>> kafka = {"bootstrap.servers": "localhost:9092", "group.id": "enricher"}
@@ -51,14 +50,14 @@ class AlignedConsumer:
 
     Args:
         topics: A topic, or several.
-        kafka: Settings of Kafka's client; `bootstrap.servers` is required. The consumer applies
-            some of them itself. With `enable.auto.commit` (default: only with
-            `partitions="kafka"`), it commits, every `auto.commit.interval.ms`, the records that
-            your code has finished. `auto.offset.reset` (default: error) applies to missing and
-            lost positions. The consumer looks for new partitions every
-            `topic.metadata.refresh.interval.ms` (default: 1 minute; -1: never).
-        coordinator: The coordinator, the alignment group to join, and the name of this consumer's
-            source in the group. Consumers of one source share its splits.
+        kafka: Settings of Kafka's client; `bootstrap.servers` is required. With
+            `enable.auto.commit` (default: only with `partitions="kafka"`), the consumer commits,
+            every `auto.commit.interval.ms`, the records that your code has finished.
+            `auto.offset.reset` (default: error) applies to missing and lost positions. The consumer
+            looks for new partitions every `topic.metadata.refresh.interval.ms` (default: 1 minute;
+            -1: never).
+        coordinator: The coordinator, and the alignment group to join. Consumers of one source share
+            its splits.
         max_drift: How far in event time a split may be ahead of the slowest one. Default: 5
             minutes.
         max_out_of_orderness: How far out of order in event time the records of one split may be, or
@@ -127,15 +126,13 @@ class AlignedConsumer:
         while reader.poll() is not None:
             # If the loop is left, the piece stays open until `close`, which handles failures.
             yield reader.begin_piece()
-            # No variable refers to the piece, so its records are freed before the next records are
-            # fetched. These then get the same memory while it is in the processor's caches.
+            # No variable refers to the piece, so its records are freed before the next fetch, whose
+            # records then get the same memory while it is in the processor's caches.
             reader.end_piece()
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
         """Iterate over Arrow batches of at most `max_records` records. Requires the extra `arrow`.
-
-        The columns are topic, partition, offset, timestamp, key and value. `timestamp` is the event
-        time, or null if the record has no usable one.
+        The column `timestamp` has the event time, or null if the record has no usable one.
         """
         from lockgate_reader.columns import Columns
 
@@ -157,9 +154,7 @@ class AlignedConsumer:
             self._batch = {}  # the program has processed the batch, or its splits were given back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
-        """Iterate over the records asynchronously. Blocking waits and callbacks run in worker
-        threads.
-        """
+        """Iterate over the records asynchronously. Waits and callbacks run in worker threads."""
         reader = await asyncio.to_thread(self._alone, self._open)
         while not reader.ended:
             if reader.due:
@@ -178,13 +173,13 @@ class AlignedConsumer:
         return write_splits(self._started("snapshot").assignment.rests(), KafkaPartitionSplitSerializer())
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Make the consumer continue from `state`, the result of `snapshot`. Call this before the
-        first record.
+        """Make the consumer continue from `state`, the result of `snapshot`. Partitions that are
+        not in it start at the offset or datetime that `starting_offsets` has for them, and
+        otherwise at their first record.
 
-        Each split in `state` starts at its position there. Other partitions start at the offset or
-        datetime that `starting_offsets` has for them, and otherwise at their first record. Raises
-        `WrongState` if the consumer is already reading, `ConfigurationError` if the coordinator or
-        Kafka's group assigns the splits, and `UnreadableBytes` if `state` is not a snapshot.
+        Raises `WrongState` if the consumer is already reading, `ConfigurationError` if the
+        coordinator or Kafka's group assigns the splits, and `UnreadableBytes` if `state` is not a
+        snapshot.
         """
         if self._reader is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")
@@ -206,7 +201,7 @@ class AlignedConsumer:
 
     def number_of(self, record: "Message") -> int:
         """Return the fencing token of the assignment under which `record` was returned. Raises
-        `WrongState` if this consumer no longer owns the record's split.
+        `WrongState` if this consumer no longer owns the split.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").assignment.splits.get(key)
@@ -215,11 +210,8 @@ class AlignedConsumer:
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Send an event to the source's enumerator, which runs in the coordinator. The
-        coordinator's REST API lists the events that were sent.
-
-        Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes, and
-        `ConfigurationError` if the consumer has no coordinator.
+        """Send an event to the source's enumerator, which runs in the coordinator, whose REST API
+        lists it. Raises `InvalidValue` if it is not a JSON object or is larger than 4,096 bytes.
         """
         if self._options.coordinator is None:
             raise ConfigurationError(
@@ -239,10 +231,7 @@ class AlignedConsumer:
 
     def commit(self, *, wait: bool = True) -> None:
         """Commit the positions of all records returned so far to Kafka. With `wait=False`, return
-        before Kafka answers, and log a failure instead of raising it.
-
-        Raises `KafkaFailed` if Kafka does not commit the positions, and `ConfigurationError`
-        without a group.id.
+        before Kafka answers, and log a failure instead of raising `KafkaFailed`.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -250,9 +239,7 @@ class AlignedConsumer:
 
     @property
     def watermark(self) -> int:
-        """Return the lowest watermark (ms) of all splits, for the records returned so far. It is
-        MIN at first and MAX at the end of all data.
-        """
+        """Return the lowest watermark (ms) of all splits: MIN at first, MAX at the end."""
         return self._started("watermark").watermark
 
     def status(self) -> ReaderStatus:
@@ -260,14 +247,12 @@ class AlignedConsumer:
         return status_of(self._reader, closed=self._closed)
 
     def metrics(self) -> dict[str, float]:
-        """Return the consumer's metrics by name: counters, and numbers such as the read limit."""
+        """Return the consumer's counters and other metrics by name."""
         return metrics_of(self._reader)
 
     def stop(self, *, drain: bool = False) -> None:
-        """End the iteration after the current record. Any thread or signal handler may call this.
-
-        With `drain`, the watermark rises to MAX, as at the end of all data. Without it, a later
-        consumer can continue from a snapshot.
+        """End the iteration after the current record. With `drain`, the watermark rises to MAX. Any
+        thread or signal handler may call this.
         """
         if self._stopped is None:
             self._stopped = drain
@@ -275,10 +260,9 @@ class AlignedConsumer:
             self._reader.stop(drain=drain)
 
     def close(self) -> None:
-        """Stop reading, give the splits back, and commit if automatic commits are enabled.
-
-        Leaving a `with` block does the same. After an error in the block, the current record
-        or batch counts as not returned, and nothing is committed.
+        """Stop reading, give the splits back, and commit if automatic commits are enabled. Leaving
+        a `with` block does the same. After an error in the block, the current record or batch
+        counts as not returned, and nothing is committed.
         """
         self._close(failed=False)
 
@@ -313,9 +297,7 @@ class AlignedConsumer:
         await asyncio.to_thread(self._close, failed=kind is not None)
 
     def _handle_sigterm(self, handles: bool) -> None:
-        """Install a SIGTERM handler that ends the iteration or, without `handles`, remove it. A
-        handler that the program has installed is kept.
-        """
+        """Install or remove a SIGTERM handler. One that the program has installed is kept."""
         before, after = (signal.SIG_DFL, self._on_sigterm) if handles else (self._on_sigterm, signal.SIG_DFL)
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == before:
             signal.signal(signal.SIGTERM, after)
@@ -352,7 +334,7 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Run `call` and return its result; a concurrent `close` waits until it has finished."""
+        """Run `call`. A concurrent `close` waits until it has finished."""
         with self._busy:
             return call()
 

@@ -40,17 +40,17 @@ RATE_ERROR = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SplitLease:
-    """The lease of a reader's splits, in seconds of the reader's own clock. No record may be returned
-    at or after `until`, a deadline that the request of `sent_at` has set.
+    """The lease of a reader's splits, in seconds of the reader's own clock. No record may be
+    returned at or after `until`, a deadline that the request of `sent_at` has set.
     """
 
     until: float = -inf
     sent_at: float = -inf
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease after a response at `now` to the request of `sent_at`. It may end earlier
-        than the current one. `settled` is False if the coordinator has just lost its record of split
-        owners.
+        """Return the lease after a response at `now` to the request of `sent_at`. It may end
+        earlier than the current one. `settled` is False if the coordinator has just lost its record
+        of split owners.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self

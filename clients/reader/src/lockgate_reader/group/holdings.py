@@ -30,8 +30,8 @@ Numbered = tuple[str, int]  # a split's id, and the number of its assignment
 
 
 class Holdings:
-    """The splits that the coordinator has assigned to one reader. It asks readers to list the topics
-    every `discovery_ms`, or only once if that is 0 or the source is `bounded`.
+    """The splits that the coordinator has assigned to one reader. It asks readers to list the
+    topics every `discovery_ms`, or only once if that is 0 or the source is `bounded`.
 
     `assigned` has the splits by their ids; it is None before the coordinator's first answer.
     `settled` is False while the coordinator delays assignments, as it does after it has lost its

@@ -213,8 +213,8 @@ class JoinedPlace(Place):
                 former.close()
 
     def _free_subtask(self) -> int:
-        """Return the lowest subtask number that no reader uses, apart from lost and finished ones; 0
-        if the coordinator does not answer.
+        """Return the lowest subtask number that no reader uses, apart from lost and finished ones;
+        0 if the coordinator does not answer.
         """
         try:
             readers = self._session.client.registered(self._source)

@@ -39,9 +39,9 @@ def standing(
 ) -> SourceStatus:
     """Return the status to report for the reader's `state`, after the status `before`.
 
-    `disorder` is the out-of-orderness in ms. `returning` has the splits that the coordinator has not
-    taken back yet. `settled` is False while it delays the assignment of splits. `joint` is set if
-    the group uses proposed targets.
+    `disorder` is the out-of-orderness in ms. `returning` has the splits that the coordinator has
+    not taken back yet. `settled` is False while it delays the assignment of splits. `joint` is set
+    if the group uses proposed targets.
     """
     if state.ended or not (state.held or returning):
         return NOBODY_HELD if settled or state.ended else before

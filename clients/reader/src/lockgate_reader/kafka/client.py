@@ -108,8 +108,9 @@ class KafkaClient:
         )
 
     def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
-        """Join Kafka's consumer group. It calls `assigned` with partitions to `assign`, `revoked` with
-        partitions to `unassign`, and `lost` with those that another member may already be reading.
+        """Join Kafka's consumer group. It calls `assigned` with partitions to `assign`, `revoked`
+        with partitions to `unassign`, and `lost` with those that another member may already be
+        reading.
         """
 
         def calls(act: Rebalance) -> Callable[[Consumer, list[TopicPartition]], None]:

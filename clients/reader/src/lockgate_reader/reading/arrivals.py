@@ -8,17 +8,16 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate_reader.clock import wall_clock_ms
 from lockgate_reader.config import Options
-from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.client import runs_of, timestamps
+from lockgate_reader.kafka.client import KafkaClient, runs_of, timestamps
 from lockgate_reader.place import Key
 from lockgate_reader.reading.records import FUTURE_BOUND_MS, FetchedRecords
 from lockgate_reader.reading.split import OpenSplit
 
 
 class Arrivals:
-    """Adds fetched messages to their splits. `fetched` counts all records, and `left_out` those whose
-    event time is missing or not credible. A split whose next offset Kafka does not have is added to
-    `lost`, with that offset.
+    """Adds fetched messages to their splits. `fetched` counts all records, and `left_out` those
+    whose event time is missing or not credible. A split whose next offset Kafka does not have is
+    added to `lost`, with that offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, lost: list[tuple[OpenSplit, int]]) -> None:

@@ -33,7 +33,8 @@ OFTEN_MS = 5_000
 
 class Ends:
     """Asks Kafka for the ends of partitions, and raises the watermarks of partitions that are read
-    to their ends. The next record of such a partition is at most `late_ms` old, unless this is None.
+    to their ends. The next record of such a partition is at most `late_ms` old, unless this is
+    None.
     """
 
     def __init__(self, client: KafkaClient, late_ms: int | None) -> None:

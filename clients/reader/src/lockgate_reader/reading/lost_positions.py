@@ -69,8 +69,8 @@ class LostPositions:
         return anew
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost` from the offsets there, which Kafka no longer has, and empty the
-        list. `splits` are all splits of the reader.
+        """Move the splits in `lost` from the offsets there, which Kafka no longer has, and empty
+        the list. `splits` are all splits of the reader.
         """
         while lost:
             split, offset = lost.pop()
@@ -102,8 +102,9 @@ class LostPositions:
         """Move each split to the first offset of its new log, or to the end of the log if the split
         has begun and auto.offset.reset is "latest".
 
-        If a split has begun and auto.offset.reset is not set, raise an error. Move the splits before
-        that, so that a restart reads the new topic, if the topic was surely created again (`sure`).
+        If a split has begun and auto.offset.reset is not set, raise an error. Move the splits
+        before that, so that a restart reads the new topic, if the topic was surely created again
+        (`sure`).
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
         begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]
@@ -123,8 +124,8 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
-    """Say that Kafka no longer has the positions of `splits`. Each item has the name and the position
-    of a split, and the first offset and the end of its log.
+    """Say that Kafka no longer has the positions of `splits`. Each item has the name and the
+    position of a split, and the first offset and the end of its log.
     """
     was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
     now = some(f"{first} up to {end}" for _, _, first, end in splits)

@@ -9,8 +9,8 @@
 
 **Pieces and turns.** The program gets records in pieces. A piece has records of one split, none of
 them above the read limit. A record counts as returned only once the program has taken it. All other
-work is done in `RunningReader.turn` between two pieces. So no watermark is ahead of the records that
-the program has received.
+work is done in `RunningReader.turn` between two pieces. So no watermark is ahead of the records
+that the program has received.
 
 **The read limit** is computed in each turn (`admission`). To read a backlog faster, it is also
 recomputed without waiting for the next turn: when every record up to the limit has been returned
@@ -119,8 +119,6 @@ class RunningReader:
         finally:
             self.client.close()
 
-    # -- records --
-
     @property
     def lapsed(self) -> bool:
         """Return whether the lease has ended, so that no record may be returned."""
@@ -142,7 +140,7 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records, or None if no fetched record may be returned."""
+        """Return a piece of at most `most` records; None if no fetched record may be returned."""
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -197,8 +195,8 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the current piece, whose returned records are processed; with `but_one`, all except the
-        last one.
+        """End the current piece, whose returned records are processed; with `but_one`, all except
+        the last one.
         """
         if self._going is None:
             return
@@ -238,7 +236,9 @@ class RunningReader:
         self._committed_at = monotonic_ms()
 
     def turn(self) -> None:
-        """Get new orders from the `Place`, update the read limit, and do all other work that is due."""
+        """Get new orders from the `Place`, update the read limit, and do all other work that is
+        due.
+        """
         self.attention = False
         now = monotonic_ms()
         self._next_turn = now + TURN_MS
@@ -270,7 +270,7 @@ class RunningReader:
             if split.fetched or split.silent_until(now) is None
         ]
         reach = max(self._watermark, min(fetched, default=self._watermark))
-        self.orders = self.assignment.exchange(ReaderState(watermark=self._watermark, reach=reach, idle=idle))
+        self.orders = self.assignment.exchange(ReaderState(reach=reach, idle=idle))
 
     def _decide(self) -> None:
         """Update the read limit, the paused partitions, and the splits that may return records."""

@@ -8,8 +8,8 @@ An event time that is not credible is ignored: one below 0, such as Kafka's -1, 
 than `FUTURE_BOUND_MS` ahead of the wall clock. It is stored as `NO_TIMESTAMP`, which is below every
 limit and raises no watermark.
 
-**Pieces.** The program gets the records of a piece from an iterator that consists of C functions, so
-no Python code runs for each record unless a lease runs, whose end is checked before each record.
+**Pieces.** The program gets the records of a piece from an iterator that consists of C functions,
+so no Python code runs for each record unless a lease runs, whose end is checked before each record.
 Each record consumes one element of an `itertools.repeat`, whose remaining length gives the number
 of records returned. The iterator has its own list, and ends once any thread empties this list.
 """
@@ -31,8 +31,8 @@ PIECE_MS = 100
 
 
 class FetchedRecords:
-    """Records of one fetch, and their event times in ms, which `ordered` has in ascending order. The
-    first `at` records were returned. `left_out` counts the times below 0 or after `latest`.
+    """Records of one fetch, and their event times in ms, which `ordered` has in ascending order.
+    The first `at` records were returned. `left_out` counts the times below 0 or after `latest`.
     """
 
     __slots__ = ("_rises", "at", "highest", "left_out", "messages", "times")
@@ -68,7 +68,7 @@ class FetchedRecords:
 
 
 class Piece:
-    """Records that are returned together: those of `fetched` from its `at` up to the index `end`."""
+    """Records that are returned together: `fetched`, from its `at` up to the index `end`."""
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
 

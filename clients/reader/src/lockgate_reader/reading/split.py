@@ -112,8 +112,8 @@ class OpenSplit:
             self.stop = end
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Process Kafka's answer that the log ended at `end` at the monotonic and the wall-clock time
-        (ms) in `asked`.
+        """Process Kafka's answer that the log ended at `end` at the monotonic and the wall-clock
+        time (ms) in `asked`.
         """
         if self.fetched or end > max(self._position, self.end or 0):
             self._silent = None
