@@ -51,25 +51,25 @@ class Options:
     on_revoked: Callable[[Sequence[ReaderSplit]], None] | None
 
     def __post_init__(self) -> None:
-        if not self.topics or not all(isinstance(topic, str) and topic for topic in self.topics):
-            raise _wrong(f"topics={self.topics!r}", "expected a topic's name, or several")
+        named = self.topics and all(isinstance(topic, str) and topic for topic in self.topics)
+        _check(named, f"topics={self.topics!r}", "expected a topic's name, or several")
         _check_kafka(self.kafka)
-        if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
-            raise _wrong(
-                f"coordinator={self.coordinator!r}",
-                "expected a lockgate_reader.Coordinator; write Coordinator('http://HOST:PORT', group='NAME')",
-            )
-        if self.event_time is not None and not callable(self.event_time):
-            raise _wrong(
-                f"event_time={self.event_time!r}",
-                "expected a function of a record that returns ms "
-                "since 1970, or None for a record without an event time",
-            )
+        _check(
+            self.coordinator is None or isinstance(self.coordinator, Coordinator),
+            f"coordinator={self.coordinator!r}",
+            "expected a lockgate_reader.Coordinator; write Coordinator('http://HOST:PORT', group='NAME')",
+        )
+        _check(
+            self.event_time is None or callable(self.event_time),
+            f"event_time={self.event_time!r}",
+            "expected a function of a record that returns ms since 1970, or None for a record without an event time",
+        )
         _check_start(self)
-        if self.ending_offsets not in (None, "latest"):
-            raise _wrong(f"ending_offsets={self.ending_offsets!r}", "expected 'latest', or None to read on")
+        ends = self.ending_offsets in (None, "latest")
+        _check(ends, f"ending_offsets={self.ending_offsets!r}", "expected 'latest', or None to read on")
         _check_watermarks(self)
-        _check_partitions(self)
+        if self.partitions is not None:
+            _check_partitions(self)
 
     @property
     def source(self) -> str:
@@ -118,54 +118,55 @@ class Options:
         return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 
 
-def _wrong(option: str, expected: str) -> ConfigurationError:
-    return ConfigurationError(f"AlignedConsumer({option}): {expected}")
+def _check(fine: object, option: str, expected: str) -> None:
+    if not fine:
+        raise ConfigurationError(f"AlignedConsumer({option}): {expected}")
 
 
 def _is_true(value: object) -> bool:
     return value is True or str(value).lower() == "true"
 
 
-def _check_kafka(kafka: object) -> None:
-    if not isinstance(kafka, Mapping) or not kafka.get("bootstrap.servers"):
-        raise _wrong(
-            "kafka",
-            "expected the settings of Kafka's client, with bootstrap.servers; write "
-            'kafka={"bootstrap.servers": "HOST:PORT"}',
-        )
+def _check_kafka(kafka: Mapping[str, Any]) -> None:
+    _check(
+        isinstance(kafka, Mapping) and kafka.get("bootstrap.servers"),
+        "kafka",
+        "expected the settings of Kafka's client, with bootstrap.servers; write "
+        'kafka={"bootstrap.servers": "HOST:PORT"}',
+    )
     for key, instead in _NOT_OURS.items():
-        if key in kafka:
-            raise _wrong("kafka", f"{key} cannot be set, for {instead}")
+        _check(key not in kafka, "kafka", f"{key} cannot be set, for {instead}")
     reset = kafka.get("auto.offset.reset", "error")
-    if reset not in (*EARLIEST, *LATEST, "error"):
-        raise _wrong("kafka", f"auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'")
+    known = reset in (*EARLIEST, *LATEST, "error")
+    _check(known, "kafka", f"auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'")
     for key in (COMMIT_MS, REFRESH_MS):
-        if not str(kafka.get(key, 0)).lstrip("-").isdecimal():
-            raise _wrong("kafka", f"{key} is {kafka[key]!r}: expected a number of ms")
-    if _is_true(kafka.get(COMMIT)) and not kafka.get("group.id"):
-        raise _wrong("kafka", f"{COMMIT} is set, but nothing is committed without a group.id; set one")
+        number = str(kafka.get(key, 0)).lstrip("-").isdecimal()
+        _check(number, "kafka", f"{key} is {kafka.get(key)!r}: expected a number of ms")
+    commits = _is_true(kafka.get(COMMIT)) and not kafka.get("group.id")
+    _check(not commits, "kafka", f"{COMMIT} is set, but nothing is committed without a group.id; set one")
 
 
 def _check_start(options: Options) -> None:
     start = options.starting_offsets
     if isinstance(start, datetime):
-        if start.tzinfo is None:
-            raise _wrong(f"starting_offsets={start!r}", "expected a datetime with its time zone")
+        _check(start.tzinfo is not None, f"starting_offsets={start!r}", "expected a datetime with its time zone")
     elif isinstance(start, Mapping):
         for key, offset in start.items():
             option = f"starting_offsets={{{key!r}: {offset!r}}}"
             is_key = isinstance(key, tuple) and [type(part) for part in key] == [str, int]
-            if not (is_key and type(offset) is int and offset >= 0):
-                raise _wrong(option, "expected an offset of 0 or more for each partition; write {('TOPIC', 0): 100}")
-            if key[0] not in options.topics:
-                raise _wrong(option, f"topic {key[0]!r} is not read; the topics are {', '.join(options.topics)}")
-    elif not isinstance(start, str) or start not in STARTS:
-        raise _wrong(
+            is_offset = type(offset) is int and offset >= 0
+            expected = "expected an offset of 0 or more for each partition; write {('TOPIC', 0): 100}"
+            _check(is_key and is_offset, option, expected)
+            expected = f"topic {key[0]!r} is not read; the topics are {', '.join(options.topics)}"
+            _check(key[0] in options.topics, option, expected)
+    else:
+        _check(
+            isinstance(start, str) and start in STARTS,
             f"starting_offsets={start!r}",
             "expected 'committed', 'earliest', 'latest', a datetime, or an offset for each partition",
         )
-    elif start == "committed" and not options.kafka.get("group.id"):
-        raise _wrong(
+        _check(
+            start != "committed" or options.kafka.get("group.id"),
             "starting_offsets",
             "'committed' needs a group.id in kafka=; set one, or write "
             "starting_offsets='earliest' or 'latest', or a datetime",
@@ -173,44 +174,40 @@ def _check_start(options: Options) -> None:
 
 
 def _check_partitions(options: Options) -> None:
-    if options.partitions is None:
-        return
-    if options.partitions != "kafka":
-        raise _wrong(
-            f"partitions={options.partitions!r}",
-            "expected 'kafka', or None to leave the partitions to the coordinator, or to this consumer alone",
-        )
+    _check(
+        options.partitions == "kafka",
+        f"partitions={options.partitions!r}",
+        "expected 'kafka', or None to leave the partitions to the coordinator, or to this consumer alone",
+    )
     for name, default in (("starting_offsets", "committed"), ("ending_offsets", None)):
-        if getattr(options, name) != default:
-            raise _wrong(
-                f"partitions='kafka', {name}={getattr(options, name)!r}",
-                "Kafka's group begins at its committed offsets and has no end; leave it out",
-            )
-    strategy = options.kafka.get(STRATEGY, "cooperative-sticky")
-    if strategy != "cooperative-sticky":
-        raise _wrong(
-            "kafka",
-            f"{STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that those "
-            "partitions that stay are read on while others move",
+        _check(
+            getattr(options, name) == default,
+            f"partitions='kafka', {name}={getattr(options, name)!r}",
+            "Kafka's group begins at its committed offsets and has no end; leave it out",
         )
+    strategy = options.kafka.get(STRATEGY, "cooperative-sticky")
+    _check(
+        strategy == "cooperative-sticky",
+        "kafka",
+        f"{STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that those "
+        "partitions that stay are read on while others move",
+    )
 
 
 def _check_watermarks(options: Options) -> None:
     strategy = options.max_out_of_orderness
     if isinstance(strategy, WatermarkStrategy):
-        if strategy.alignment.enabled:
-            raise _wrong(
-                "max_out_of_orderness",
-                "with_watermark_alignment has no place here; write max_drift=, "
-                "and coordinator=Coordinator(URL, group=NAME)",
-            )
-        if options.idle_timeout is not None:
-            raise _wrong(
-                "idle_timeout", "the strategy in max_out_of_orderness says this itself; write with_idleness there"
-            )
-    if options.max_drift_ms <= options.disorder_ms:
-        raise _wrong(
-            f"max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}",
-            "max_drift must be greater than max_out_of_orderness, and greater than 0",
+        _check(
+            not strategy.alignment.enabled,
+            "max_out_of_orderness",
+            "with_watermark_alignment has no place here; write max_drift=, "
+            "and coordinator=Coordinator(URL, group=NAME)",
         )
+        instead = "the strategy in max_out_of_orderness says this itself; write with_idleness there"
+        _check(options.idle_timeout is None, "idle_timeout", instead)
+    _check(
+        options.max_drift_ms > options.disorder_ms,
+        f"max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}",
+        "max_drift must be greater than max_out_of_orderness, and greater than 0",
+    )
     _ = options.idle_timeout_ms  # raises an error if the option is invalid

@@ -191,21 +191,18 @@ class KafkaClient:
         logged. The next call tries failed positions again.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
-        offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
-        if not offsets:
+        if not news:
             return
+        offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
         self.committed_last.update(news)
         try:
-            if not wait:
-                self._consumer.commit(offsets=offsets, asynchronous=True)
-                return
-            done = self._commit_now(offsets)
+            done = self._commit_now(offsets) if wait else self._consumer.commit(offsets=offsets, asynchronous=True)
         except KafkaException as error:
             self._on_commit(error.args[0], offsets)
             if wait:
                 raise failed(self._where, "did not commit", error) from error
             return
-        for each in done:
+        for each in done or ():
             if each.error is not None:
                 self._on_commit(None, done)
                 raise failed(self._where, f"did not commit {each.topic}-{each.partition}", each.error)
