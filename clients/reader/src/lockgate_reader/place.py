@@ -59,56 +59,34 @@ class ReaderSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderState:
-    """The whole state of a reader.
+    """The whole state of a reader. Event times are in ms."""
 
-    Attributes:
-        reach: Event time (ms) up to which the records of all splits are fetched.
-        idle: Whether other readers do not wait for this one.
-        ended: Whether nothing is left to read, now or later.
-        held: Splits that the reader is reading.
-        returned: Splits that the reader has given back, at their final positions.
-        finished: Splits that were read to their stopping offset.
-        discovered: Splits that were found when the topics were last listed; None before that.
-        source_events: Events that the program has sent since the last call of `exchange`.
-
-    """
-
-    reach: int = MIN
-    idle: bool = False
-    ended: bool = False
+    reach: int = MIN  # event time up to which the records of all splits are fetched
+    idle: bool = False  # other readers do not wait for this one
+    ended: bool = False  # nothing is left to read, now or later
     held: tuple[ReaderSplit, ...] = ()
-    returned: tuple[ReaderSplit, ...] = ()
-    finished: tuple[ReaderSplit, ...] = ()
-    discovered: tuple[KafkaPartitionSplit, ...] | None = None
-    source_events: tuple[object, ...] = ()
+    returned: tuple[ReaderSplit, ...] = ()  # given back, at their final positions
+    finished: tuple[ReaderSplit, ...] = ()  # read to their stopping offsets
+    discovered: tuple[KafkaPartitionSplit, ...] | None = None  # those of the last list of the topics
+    source_events: tuple[object, ...] = ()  # sent by the program since the last call of `exchange`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
     """All instructions of a `Place` to its reader that currently apply.
 
-    Attributes:
-        ceiling: Event time (ms) above which no record may be returned.
-        until: Deadline in seconds of `lockgate_reader.clock.now_s`. It is checked before each
-            record, and no record is returned at or after it. A later `exchange` may extend it.
-        assigned: Every split to read; None to keep the splits that the reader has.
-        give_back: Ids of the splits to give back.
-        no_more_splits: Whether no split will be added later.
-        discover: Number of the latest request to list the splits of the topics; a new number is a
-            new request.
-        waits_for: Text that names what keeps the ceiling from rising, such as a reader.
-        source_events: New events for the program. Each is passed once.
-
+    No record is returned above the event time `ceiling` (ms), or at or after the deadline `until`,
+    in seconds of `lockgate_reader.clock.now_s`. A later `exchange` may extend the deadline.
     """
 
     ceiling: int = MAX
     until: float = inf
-    assigned: tuple[AssignedSplit, ...] | None = None
-    give_back: frozenset[str] = frozenset()
-    no_more_splits: bool = False
-    discover: int = 0
-    waits_for: str = ""
-    source_events: tuple[object, ...] = ()
+    assigned: tuple[AssignedSplit, ...] | None = None  # None keeps the splits that the reader has
+    give_back: frozenset[str] = frozenset()  # ids
+    no_more_splits: bool = False  # no split will be added later
+    discover: int = 0  # number of the latest request to list the splits of the topics
+    waits_for: str = ""  # what keeps the ceiling from rising
+    source_events: tuple[object, ...] = ()  # new ones for the program
 
 
 class Place:

@@ -196,13 +196,15 @@ class KafkaClient:
         offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
         self.committed_last.update(news)
         try:
-            done = self._commit_now(offsets) if wait else self._consumer.commit(offsets=offsets, asynchronous=True)
+            done = (
+                self._commit_now(offsets) if wait else self._consumer.commit(offsets=offsets, asynchronous=True) or []
+            )
         except KafkaException as error:
             self._on_commit(error.args[0], offsets)
             if wait:
                 raise failed(self._where, "did not commit", error) from error
             return
-        for each in done or ():
+        for each in done:
             if each.error is not None:
                 self._on_commit(None, done)
                 raise failed(self._where, f"did not commit {each.topic}-{each.partition}", each.error)
