@@ -196,9 +196,10 @@ class KafkaClient:
         offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
         self.committed_last.update(news)
         try:
-            done = (
-                self._commit_now(offsets) if wait else self._consumer.commit(offsets=offsets, asynchronous=True) or []
-            )
+            if not wait:
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+                return
+            done = self._commit_now(offsets)
         except KafkaException as error:
             self._on_commit(error.args[0], offsets)
             if wait:
@@ -210,7 +211,7 @@ class KafkaClient:
                 raise failed(self._where, f"did not commit {each.topic}-{each.partition}", each.error)
 
     def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
-        """Commit `offsets`, and retry for up to 10 seconds while Kafka's group is rebalanced."""
+        """Commit `offsets`, and retry while Kafka's group is rebalanced."""
         gives_up = time.monotonic() + _COMMIT_S
         while True:
             try:
