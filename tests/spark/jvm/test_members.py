@@ -76,9 +76,13 @@ def defined_in_python() -> set[str]:
 def listed() -> set[str]:
     """Return the names of the list: members, classes and the packages above them."""
     found = set(members.PYSPARK) | {"org", "apache", "spark"}
-    for owner, names, _ in members.MEMBERS:
-        found.update(re.split(r"[|.$ ]", f"{owner} {names}"))
+    for owner, names in by_class():
+        found.update(re.split(r"[|.$ ()]", f"{owner} {names}"))
     return found
+
+
+def by_class() -> list[tuple[str, str]]:
+    return [each for of_feature in members.MEMBERS.values() for each in of_feature.items()]
 
 
 def test_members_list_has_every_touch_of_spark_in_the_sources() -> None:
@@ -88,7 +92,7 @@ def test_members_list_has_every_touch_of_spark_in_the_sources() -> None:
 
 
 def test_members_list_has_nothing_that_the_sources_do_not_touch() -> None:
-    names = {one for _, names, _ in members.MEMBERS for each in names.split() for one in each.split("|")}
+    names = {one for _, names in by_class() for each in names.split() for one in each.split("|")}
     assert names <= set(attributes())
 
 
@@ -109,8 +113,8 @@ def test_doctor_finds_what_a_tested_spark_has(spark: SparkSession) -> None:
 
 
 def test_doctor_names_what_is_missing_and_what_fails(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    extra = members.Members("sql.execution.QueryExecution", "analyzed analysed", "a spelling")
-    monkeypatch.setattr(inspection, "MEMBERS", (extra, members.Members("sql.Gone", "", "a class")))
+    extra = {"sql.execution.QueryExecution": "analyzed analysed"}
+    monkeypatch.setattr(inspection, "MEMBERS", {"a spelling": extra, "a class": {"sql.Gone": ""}})
     found = examine(spark)
     assert [(each.name, each.without_it) for each in found.missing] == [
         ("QueryExecution.analysed", "a spelling"),

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
@@ -25,6 +25,7 @@ from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.offset_ranges import EARLIEST, Range, records
+from lockgate_spark.report.findings import BatchLoss
 from lockgate_spark.spark_lines import session_of
 
 
@@ -77,16 +78,19 @@ class DroppedRows:
         rows = late.drop("source").repartition(1).distinct()
         return rows.withColumn("watermark", F.timestamp_millis(F.lit(self._run.late_below_in(batch))))
 
-    def counts(self, batch: int) -> list[Row]:
-        """Return a row for each source, topic and partition with dropped rows in `batch`: the
-        number of records whose rows were dropped (`rows`) and their lowest event time (`oldest`).
-        """
+    def counts(self, batch: int) -> dict[int, BatchLoss]:
+        """Return the numbers of records whose rows were dropped in `batch`, by source."""
         late, by = self._late(batch), ("source", "topic", "partition")
         if late is None:
-            return []
+            return {}
         records = late.select(*by, "offset", "event_time").repartition(1).distinct()
         oldest = F.unix_millis(F.min("event_time")).alias("oldest")
-        return records.groupBy(*by).agg(F.count("*").alias("rows"), oldest).collect()
+        found, below = dict[int, BatchLoss](), self._run.late_below_in(batch)
+        for row in records.groupBy(*by).agg(F.count("*").alias("rows"), oldest).collect():
+            mine = found.setdefault(row["source"], BatchLoss({}, None, below, self.exact))
+            mine.lost[f"{row['topic']}-{row['partition']}"] = row["rows"]
+            mine.oldest = min((ms for ms in (mine.oldest, row["oldest"]) if ms is not None), default=None)
+        return found
 
     def _late(self, batch: int | None) -> DataFrame | None:
         """Return the late rows of `batch` at all inputs of operators that drop late rows; None if

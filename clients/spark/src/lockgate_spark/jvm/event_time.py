@@ -1,5 +1,5 @@
-"""Compiles an event time in the payload: a Spark SQL expression over Kafka's columns, which the
-driver evaluates for single records.
+"""An event time in the payload: a Spark SQL expression over Kafka's columns, which the driver
+evaluates for single records.
 
 Spark itself resolves, checks and compiles the expression, with the session's time zone and ANSI
 mode; no job runs. `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of a
@@ -48,12 +48,10 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """A SQL expression, `text`, that was checked and can be used as event time. `micros` says
-    whether it gives microseconds (TIMESTAMP) instead of milliseconds (BIGINT).
-    """
+    """A SQL expression that was checked and can be used as event time."""
 
     text: str
-    micros: bool
+    micros: bool  # it is a TIMESTAMP, in microseconds; else a BIGINT of milliseconds
     headers: bool  # the source's rows have the column `headers`
     expressions: Any
     attributes: Any
@@ -88,27 +86,26 @@ class EventTime:
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
-        """Set this expression as the event time of a Java `KafkaLog`, and return the log."""
+        """Make a Java `KafkaLog` use this event time, and return it."""
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """Return a column with the event time (ms), null where the expression is null or fails."""
+        """Return the event time (ms) as a column, null where the expression is null or fails."""
         column = unless_it_fails(spark, self.text, OF_KAFKA)
         return F.unix_millis(column) if self.micros else column
 
     def projection(self) -> Any:
-        """Return the compiled expression, which maps a row with the source's columns to a row with
-        the event time. Only one thread may use it.
+        """Return the compiled expression, which maps a row of the source to a row with the event
+        time. Only one thread may use it.
         """
         projections = self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection
         return projections.create(self.expressions, self.attributes)
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Check the expression `text`, and return True if its event times are in microseconds, or False
-    if they are in milliseconds. `analysed` and `optimised` are Spark's plans of a query that
-    selects only this expression. Raises `ConfigurationError` if it cannot be used as event time.
+    """Check the expression `text`, and return whether its event times are in microseconds.
+    `analysed` and `optimised` are Spark's plans of a query that selects only this expression.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     projects = class_name(analysed) == class_name(optimised) == "Project"

@@ -127,16 +127,15 @@ def _members(jvm: Any, session: Any, tried: bool) -> Iterator[SparkMember]:
     if connector is None:
         hint = "lockgate_spark.packages()" if tried else "none was tested with this Spark"
         yield SparkMember(f"{_NO_CONNECTOR}, {hint}", False, ALIGN)
-    for owners, names, needed_for in MEMBERS:
+    for needed_for, owners, names in ((feature, *each) for feature, of in MEMBERS.items() for each in of.items()):
         if owners.startswith(_CONNECTOR) and connector is None:
             continue
-        of_owners = {
-            owner: str(found).split("\n") for owner in owners.split("|") if (found := names_in(_SPARK + owner))
-        }
-        owner, there = next(iter(of_owners.items()), (owners.partition("|")[0], []))
+        called = [re.sub(r"\((.*?)\)", part, one) for one in owners.split("|") for part in (r"\1", "")]
+        found_in = {owner: str(found).split("\n") for owner in called if (found := names_in(_SPARK + owner))}
+        owner, there = next(iter(found_in.items()), (called[0], []))
         simple = owner.rpartition(".")[2].replace("$", ".").rstrip(".")
         if not names:
-            yield SparkMember(simple, bool(of_owners), needed_for)
+            yield SparkMember(simple, bool(found_in), needed_for)
         for each in names.split():
             found = [one for one in each.split("|") if one in there]
             yield SparkMember(f"{simple}.{(found or [each])[0]}", bool(found), needed_for)

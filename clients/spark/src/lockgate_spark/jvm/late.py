@@ -3,7 +3,7 @@ shows that rows of a batch were dropped, `DroppedRows` reads the batch again to 
 """
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,22 +17,16 @@ log = logging.getLogger("lockgate")
 
 
 class LateCount:
-    """Counts the late rows of one run. `sources` are the run's sources by index.
-
-    Attributes:
-        last: The late rows of the last batch, by source. Empty if the batch had none.
-        total: The number of late rows of all batches, by source.
-        uncounted: Why the rows of some batch could not be counted; empty if all could be.
-    """
+    """Counts the late rows of one run. `sources` are the run's sources by index."""
 
     def __init__(self, spark: Any, run: QueryRun, sources: Mapping[int, KafkaSource]) -> None:
         self._spark, self._run, self._sources = spark, run, sources
         self._dropped: DroppedRows | None = None
         self._counted: int | None = None
         self._by_split: Counter[str] = Counter()
-        self.last: dict[int, BatchLoss] = {}
-        self.total: Counter[int] = Counter()
-        self.uncounted = ""
+        self.last: dict[int, BatchLoss] = {}  # by source, of the last batch
+        self.total: Counter[int] = Counter()  # by source, of all batches
+        self.uncounted = ""  # why the rows of some batch could not be counted
 
     def take(self) -> None:
         """Count the late rows of the last batch, after each batch. Warn of the run's first ones."""
@@ -67,19 +61,7 @@ class LateCount:
             except UnsupportedQuery as error:
                 log.info("late rows are counted where they are read, as an upper bound: %s", error)
                 self._dropped = DroppedRows(self._spark, self._run, self._sources, exact=False)
-        found: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
-        for row in self._dropped.counts(batch):
-            found[row["source"]][f"{row['topic']}-{row['partition']}"] = row["rows"], row["oldest"]
-        below = self._run.late_below_in(batch)
-        return {
-            source: BatchLoss(
-                {split: rows for split, (rows, _) in of_split.items()},
-                min((oldest for _, oldest in of_split.values() if oldest is not None), default=None),
-                below,
-                self._dropped.exact,
-            )
-            for source, of_split in found.items()
-        }
+        return self._dropped.counts(batch)
 
 
 def _summary(rows: Counter[str]) -> tuple[int, str]:

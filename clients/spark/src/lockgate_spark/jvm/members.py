@@ -4,103 +4,73 @@
 files are not listed, because compiling these files shows whether the members exist.
 """
 
-from typing import NamedTuple
-
 ALIGN = "align()"
 """The feature that all others need in a classic session."""
-
-
-class Members(NamedTuple):
-    """Members of one class of Spark. If a class or member has different names in different versions
-    of Spark, `|` separates these names.
-
-    Attributes:
-        owner: Name of the class below `org.apache.spark`.
-        names: Names of the members; empty if only the class itself or its constructor is used.
-        needed_for: The feature that does not work without these members.
-    """
-
-    owner: str
-    names: str
-    needed_for: str = ALIGN
-
-
 _TIME = "Alignment(event_time=…) and gate()"
 _LATE = "Alignment(late_rows=…)"
 _GAUGES = "gauges in Spark's metrics system"
-_KEPT = "lags kept in the checkpoint"
-_NAMED = "sources with names, readStream.name(…)"
-_CONSTRUCTED = ""
+_ITSELF = ""
 
-MEMBERS = (
-    Members("sql.classic.Dataset|sql.Dataset", "ofRows queryExecution"),
-    Members("sql.classic.SparkSession|sql.SparkSession", "sessionState sharedState emptyDataFrame"),
-    Members("sql.execution.QueryExecution", "analyzed optimizedPlan executedPlan"),
-    Members("sql.internal.SharedState", "activeStreamingQueries"),
-    Members("sql.internal.SessionState", "sqlParser", _TIME),
-    Members("sql.internal.SessionState", "newHadoopConf", _KEPT),
-    Members("sql.internal.SessionState", "optimizer", _LATE),
-    Members("sql.catalyst.rules.RuleExecutor", "execute", _LATE),
-    Members("sql.catalyst.parser.ParserInterface", "parseExpression", _TIME),
-    Members(
-        "sql.catalyst.plans.logical.LogicalPlan",
-        "children collectLeaves isStreaming makeCopy output productArity productElement setAnalyzed transformUp",
-    ),
-    Members("sql.catalyst.plans.logical.LogicalPlan", "expressions", _TIME),
-    Members("sql.catalyst.plans.logical.EventTimeWatermark", "delay eventTime getDelayMs"),
-    Members("sql.catalyst.streaming.StreamingRelationV2", "table v1Relation extraOptions sourceName"),
-    Members("sql.catalyst.expressions.Expression", "containsPattern deterministic references dataType", _TIME),
-    Members("sql.catalyst.trees.TreePattern", "CURRENT_LIKE PLAN_EXPRESSION PYTHON_UDF", _TIME),
-    Members("sql.catalyst.expressions.TryEval", _CONSTRUCTED, _TIME),
-    Members("sql.classic.ExpressionUtils|sql.Column", "column|expr", _TIME),
-    Members("sql.catalyst.expressions.UnsafeProjection", "create", _TIME),
-    Members("sql.types.DataType", "typeName", _TIME),
-    Members("sql.catalyst.util.DateTimeUtils", "getZoneId", "Alignment(slice_zone=…)"),
-    Members("api.python.PythonUtils", "toScalaMap"),
-    Members(
-        "sql.execution.streaming.runtime.StreamExecution|sql.execution.streaming.StreamExecution",
-        "awaitTermination commitLog exception getStartOffsetsOfLatestBatch|committedOffsets id isActive lastExecution"
-        " lastProgress logicalPlan name offsetLog outputMode resolvedCheckpointRoot runId sources sparkSession"
-        " sparkSessionForStream trigger",
-    ),
-    Members(
-        "sql.execution.streaming.runtime.MicroBatchExecution|sql.execution.streaming.MicroBatchExecution",
-        "sourceIdMap",
-        _NAMED,
-    ),
-    Members(
-        "sql.execution.streaming.runtime.IncrementalExecution|sql.execution.streaming.IncrementalExecution",
-        "currentBatchId",
-    ),
-    Members(
-        "sql.execution.streaming.checkpointing.OffsetSeqLog|sql.execution.streaming.OffsetSeqLog",
-        "get getLatest getLatestBatchId",
-    ),
-    Members("sql.execution.streaming.checkpointing.OffsetSeq|sql.execution.streaming.OffsetSeq", "offsets"),
-    Members("sql.execution.streaming.checkpointing.OffsetMap", "offsetsMap", _NAMED),
-    Members(
-        "sql.execution.streaming.checkpointing.OffsetSeqMetadata|sql.execution.streaming.OffsetSeqMetadata",
-        "batchWatermarkMs",
-    ),
-    Members("sql.execution.streaming.ProcessingTimeTrigger", "intervalMs"),
-    Members("sql.execution.streaming.AvailableNowTrigger$", _CONSTRUCTED),
-    Members("sql.execution.LogicalRDD", "otherCopyArgs", "gate() in Spark Connect"),
-    Members(
-        "sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation"
-        "|sql.execution.datasources.v2.StreamingDataSourceV2Relation",
-        "stream relation|scan",
-    ),
-    Members("sql.kafka010.KafkaSourceProvider$KafkaTable", "newScanBuilder"),
-    Members("sql.kafka010.KafkaSourceProvider$KafkaScan", "options", "the code in a message about an unaligned source"),
-    Members(
-        "sql.kafka010.KafkaMicroBatchStream",
-        "deserializeOffset getDefaultReadLimit initialOffset kafkaOffsetReader latestOffset"
-        " prepareForTriggerAvailableNow stop",
-    ),
-    Members("sql.kafka010.KafkaOffsetReader", "driverKafkaParams"),
-    Members("kafka010.KafkaConfigUpdater", "setAuthenticationConfigIfNeeded build"),
-    Members("metrics.MetricsSystem", "registerSource removeSource", _GAUGES),
-)
+_STREAMING = "sql.execution.streaming."
+
+MEMBERS = {
+    ALIGN: {
+        "sql.(classic.)Dataset": "ofRows queryExecution",
+        "sql.(classic.)SparkSession": "sessionState sharedState emptyDataFrame",
+        "sql.execution.QueryExecution": "analyzed optimizedPlan executedPlan",
+        "sql.internal.SharedState": "activeStreamingQueries",
+        "sql.catalyst.plans.logical.LogicalPlan": (
+            "children collectLeaves isStreaming makeCopy output productArity productElement setAnalyzed transformUp"
+        ),
+        "sql.catalyst.plans.logical.EventTimeWatermark": "delay eventTime getDelayMs",
+        "sql.catalyst.streaming.StreamingRelationV2": "table v1Relation extraOptions sourceName",
+        "api.python.PythonUtils": "toScalaMap",
+        _STREAMING + "(runtime.)StreamExecution": (
+            "awaitTermination commitLog exception getStartOffsetsOfLatestBatch|committedOffsets id isActive"
+            " lastExecution lastProgress logicalPlan name offsetLog outputMode resolvedCheckpointRoot runId sources"
+            " sparkSession sparkSessionForStream trigger"
+        ),
+        _STREAMING + "(runtime.)IncrementalExecution": "currentBatchId",
+        _STREAMING + "(checkpointing.)OffsetSeqLog": "get getLatest getLatestBatchId",
+        _STREAMING + "(checkpointing.)OffsetSeq": "offsets",
+        _STREAMING + "(checkpointing.)OffsetSeqMetadata": "batchWatermarkMs",
+        _STREAMING + "ProcessingTimeTrigger": "intervalMs",
+        _STREAMING + "AvailableNowTrigger$": _ITSELF,
+        "sql.execution.datasources.v2.StreamingDataSourceV2(Scan)Relation": "stream relation|scan",
+        "sql.kafka010.KafkaSourceProvider$KafkaTable": "newScanBuilder",
+        "sql.kafka010.KafkaMicroBatchStream": (
+            "deserializeOffset getDefaultReadLimit initialOffset kafkaOffsetReader latestOffset"
+            " prepareForTriggerAvailableNow stop"
+        ),
+        "sql.kafka010.KafkaOffsetReader": "driverKafkaParams",
+        "kafka010.KafkaConfigUpdater": "setAuthenticationConfigIfNeeded build",
+    },
+    _TIME: {
+        "sql.internal.SessionState": "sqlParser",
+        "sql.catalyst.parser.ParserInterface": "parseExpression",
+        "sql.catalyst.plans.logical.LogicalPlan": "expressions",
+        "sql.catalyst.expressions.Expression": "containsPattern deterministic references dataType",
+        "sql.catalyst.trees.TreePattern": "CURRENT_LIKE PLAN_EXPRESSION PYTHON_UDF",
+        "sql.catalyst.expressions.TryEval": _ITSELF,
+        "sql.classic.ExpressionUtils|sql.Column": "column|expr",
+        "sql.catalyst.expressions.UnsafeProjection": "create",
+        "sql.types.DataType": "typeName",
+    },
+    _LATE: {"sql.internal.SessionState": "optimizer", "sql.catalyst.rules.RuleExecutor": "execute"},
+    _GAUGES: {"metrics.MetricsSystem": "registerSource removeSource"},
+    "Alignment(slice_zone=…)": {"sql.catalyst.util.DateTimeUtils": "getZoneId"},
+    "gate() in Spark Connect": {"sql.execution.LogicalRDD": "otherCopyArgs"},
+    "lags kept in the checkpoint": {"sql.internal.SessionState": "newHadoopConf"},
+    "sources with names, readStream.name(…)": {
+        _STREAMING + "(runtime.)MicroBatchExecution": "sourceIdMap",
+        _STREAMING + "checkpointing.OffsetMap": "offsetsMap",
+    },
+    "the code in a message about an unaligned source": {"sql.kafka010.KafkaSourceProvider$KafkaScan": "options"},
+}
+"""By feature, the classes below `org.apache.spark` and those of their members without which the
+feature does not work. What only some versions of Spark have in a name is in brackets, and `|`
+separates other names.
+"""
 
 JAVA_FILES = {
     "jvm": {

@@ -1,4 +1,4 @@
-"""Opens the aligned run of a query, for `align` in a classic session and for the host process."""
+"""Opens the aligned run of a query, for `align` in a classic session and for the host."""
 
 import logging
 import threading
@@ -41,8 +41,8 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """Check an alignment before its query runs in the session `spark`. Raises `ConfigurationError`
-    or `CoordinatorRefused` if a check fails.
+    """Check an alignment before its query runs. Raises `ConfigurationError` or
+    `CoordinatorRefused` if a check fails.
     """
     check_zone(spark, alignment)
     if alignment.mode == "observe":

@@ -1,13 +1,12 @@
 """Progress reports from Spark's executors, in a classic session.
 
 An aggregate of a batch has one row for each split. The task that computes it sends these rows to
-the coordinator over HTTP. So the group receives the progress of a long batch before the batch is
-committed. The aggregate reads the batch's Kafka columns once more, unless the batch is persisted.
+the coordinator over HTTP, before the batch is committed. The aggregate reads the batch's Kafka
+columns once more, unless the batch is persisted.
 
 **The report** of a split is the highest event time in the batch − out-of-orderness − 1. Event time
 is the same as in the plan, and records that the plan leaves out do not count. The report only helps
-other queries, so a failed report fails neither the task nor the batch. The driver logs the first
-failure, and logs when reports succeed again.
+other queries, so a failed report fails neither the task nor the batch.
 """
 
 import logging
@@ -37,9 +36,7 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
-
-Reader = tuple[int, int]
-"""A reader, by the number of its subtask and by its epoch."""
+Reader = tuple[int, int]  # the number of its subtask, and its epoch
 
 
 def report_progress(batch: DataFrame) -> None:
@@ -68,9 +65,8 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return a DataFrame with one row for each split, in one partition. Its columns are topic,
-    partition, end (the next offset), rows, and event_time (the highest credible one in ms, or
-    null).
+    """Return a row for each split: topic, partition, end (the next offset), rows, and event_time
+    (the highest credible one in ms, or null).
     """
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
@@ -88,25 +84,20 @@ def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Da
 
 
 def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Column:
-    """Return a column with the event time in ms. If sources of the query have different event
-    times, the topic of a row decides which one applies.
-    """
-    found = {i: _in_ms(batch, source.event_time) for i, source in aligned.sources.items()}
-    first, *others = found
-    column = found[first]
-    for i in others:
+    """Return the event time in ms. If the sources have different ones, the topic decides."""
+    column = None
+    for i, source in aligned.sources.items():
+        own = source.event_time
+        in_ms = own.in_ms(batch.sparkSession) if isinstance(own, EventTime) else F.unix_millis("timestamp")
         topics = sorted({each.partition.rpartition("-")[0] for each in view.partitions if each.source == i})
-        column = F.when(F.col("topic").isin(topics), found[i]).otherwise(column)
+        column = in_ms if column is None else F.when(F.col("topic").isin(topics), in_ms).otherwise(column)
+    assert column is not None
     return column
 
 
-def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
-    return event_time.in_ms(batch.sparkSession) if isinstance(event_time, EventTime) else F.unix_millis("timestamp")
-
-
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
-    """Return the reader of each split. A split is left out if its reader is not registered, or if
-    two sources of the query read it, because its rows do not show which source has read them.
+    """Return the registered reader of each split, except for splits that two sources read, because
+    rows do not show which source has read them.
     """
     times = Counter(each.partition for each in view.partitions)
     sources = {each.source for each in view.partitions}
@@ -121,9 +112,8 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Return the function that runs in the task. It takes the rows of the aggregate, sends one
-    request for each reader, and yields the error message of each request that fails. `disorder` is
-    in ms.
+    """Return the function of the task. It takes the rows of the aggregate, sends one request for
+    each reader, and yields the error message of each request that fails. `disorder` is in ms.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:
@@ -149,8 +139,8 @@ def _sender(
 
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Run the Spark job that sends the reports. Return the first error message; None if the
-    coordinator has accepted all reports. Raises `Stopped` if the query was stopped.
+    """Run the Spark job that sends the reports. Return the first error message, if any. Raises
+    `Stopped` if the query was stopped.
     """
     try:
         with stoppable(aligned.run):

@@ -61,9 +61,8 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
-        """Return the run that opens the source with this `checkpoint`. `spark` may be any session
-        of the application. Raises `UnsupportedQuery` if no run has this checkpoint, or if Spark
-        executes the run in a way that cannot be aligned.
+        """Return the run that opens the source with this `checkpoint`, in any session of the
+        application. Raises `UnsupportedQuery` if no run does, or if it cannot be aligned.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -158,9 +157,9 @@ class QueryRun(SourceOffsets):
         return watermark_in(None if latest is None else latest._2()) or None
 
     def late_below_in(self, batch: int) -> int:
-        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if the offset
-        log does not have this watermark. Spark has logged it with the previous batch, or with
-        `batch` itself if the query's conf forbids several stateful operators in a plan.
+        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if it was not
+        logged. Spark logs it with the previous batch, or with `batch` itself if the query's conf
+        forbids several stateful operators in a plan.
         """
         logged_with = batch if self._conf(_SEVERAL) == "false" else batch - 1
         return watermark_in(option(self.execution.offsetLog().get(logged_with)))
@@ -174,9 +173,7 @@ class QueryRun(SourceOffsets):
         return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
 
     def index_of(self, stream: Any) -> int | None:
-        """Return the index of the source that a `stream` in the plan reads; None if the source is
-        not aligned.
-        """
+        """Return the index of the source that a `stream` in the plan reads, if it is aligned."""
         aligned = self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass())
         return self.source_of(stream) if aligned else None
 
@@ -243,7 +240,7 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Return Spark's id of the query that has made `batch`; None if no running query has."""
+    """Return Spark's id of the running query that has made `batch`, if any."""
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:
@@ -253,12 +250,12 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """Return the `StreamExecution` whose session this is, or None. Each run has its own session."""
+    """Return the running `StreamExecution` whose own session this is, if any."""
     return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """Return the first running `StreamExecution` for which `fits` returns true, or None."""
+    """Return the first running `StreamExecution` that `fits`, if any."""
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)

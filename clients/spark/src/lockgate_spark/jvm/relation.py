@@ -1,5 +1,5 @@
-"""`align` for a classic session, which does not use Spark Connect: finds the Kafka sources in a
-streaming DataFrame's plan, and replaces each by an aligned table.
+"""`align` for a classic session: finds the Kafka sources in a streaming DataFrame's plan, and
+replaces each by an aligned table.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,9 +26,7 @@ Bare = Callable[[Any], Any]
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
-    """Return aligned copies of the streaming DataFrames `dfs` of a classic session. This function
-    implements the public `align_all`, and raises the same errors.
-    """
+    """Return the streaming DataFrames of a classic session aligned, as the public `align_all`."""
     for df in dfs:
         check_streaming(df.isStreaming)
         check_session(df.sparkSession)
@@ -59,7 +57,6 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
 
 
 def check_streaming(is_streaming: bool) -> None:
-    """Raise `UnsupportedQuery` for a DataFrame that is not a streaming one."""
     if not is_streaming:
         raise UnsupportedQuery(
             "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
@@ -70,9 +67,9 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Bare = lambda t
     """Return a logical plan in which each Kafka source's table is replaced by an aligned one.
 
     `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
-    as they are. The plan may be hundreds of nodes deep, so the JVM traverses it and not Python:
-    once to find the leaves, and once to replace them. Raises `UnsupportedQuery` if the plan has a
-    stream that is not read from Kafka, or that is aligned already.
+    as they are. The plan may be hundreds of nodes deep, so the JVM traverses it and not Python.
+    Raises `UnsupportedQuery` if the plan has a stream that is not read from Kafka, or that is
+    aligned already.
     """
     jvm = gateway.jvm
     done = jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source

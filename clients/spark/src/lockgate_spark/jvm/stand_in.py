@@ -1,9 +1,7 @@
-"""The Python half of a proxy for an object of Spark. `StandIn.java` is the Java half.
-
-Spark calls the Java half, which passes calls of the methods in `ANSWERS` on to Python, and all
-others to Spark's own object. A Python error never reaches Java as an exception, since py4j would
-put Python's whole traceback into the message that Spark shows. Instead, Python returns one
-sentence, and the Java half throws an exception with this sentence.
+"""The Python half of a proxy for an object of Spark. `StandIn.java` is the Java half, which Spark
+calls. A Python error never reaches Java as an exception, since py4j would put Python's whole
+traceback into the message that Spark shows. Instead, Python returns one sentence, and the Java half
+throws an exception with this sentence.
 """
 
 import logging
@@ -65,15 +63,14 @@ class JavaCallback:
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """Return the error to show for `error`: the same one, unless a subclass overrides this."""
+        """Return the error to show for `error`."""
         return error
 
     def because(self, cause: Any) -> None:
-        """Pass `cause` to the Java half, if any, as the cause of the error that `apply` returns."""
+        """Pass the Java cause of the error that `apply` returns to the Java half, if any."""
 
     def _arguments(self, given: Any) -> Iterable[Any]:
-        """Return the arguments of a call. `given` is what Java passes: an array."""
-        return given  # type: ignore[no-any-return]
+        return given  # type: ignore[no-any-return]  # an array
 
     def _told(self, method: str, error: Exception) -> str:
         if self.is_stopped() or is_interrupt(error):
@@ -81,8 +78,7 @@ class JavaCallback:
             return _STOPPED
         explained = self.explained(error)
         log.debug("%s failed", method, exc_info=explained)
-        cause = java_cause(explained)
-        if cause is not None:
+        if (cause := java_cause(explained)) is not None:
             self.because(cause)
         return sentence(explained)
 

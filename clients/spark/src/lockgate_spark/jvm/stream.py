@@ -167,9 +167,8 @@ class Stream(SparkProxy):
         return "\0".join(text for item in metrics.items() for text in item).encode()
 
     def _keep_late_rows(self, step: Callable[[KeptRows], None]) -> None:
-        """Call `step` with the table of late rows, if there is one. In observe mode, errors are
-        only logged, because the query must run as without lockgate. `UnsupportedQuery`,
-        `ConfigurationError` and errors of a query that was stopped are raised in both modes.
+        """Call `step` with the table of late rows, if there is one. In observe mode, only errors in
+        the query or its options are raised, because the query must run as without lockgate.
         """
         if self._aligned.table is None:
             return
@@ -234,8 +233,8 @@ class Stream(SparkProxy):
         return ends
 
     def _kafka(self, kind: str) -> Any:
-        """Return a new object of the Java class `kind`, with the settings of Kafka's client that
-        Spark's driver uses: all `kafka.*` options, security settings and tokens.
+        """Return a new object of the Java class `kind`, with the settings of the driver's Kafka
+        client: all `kafka.*` options, security settings and tokens.
         """
         spark = self._gateway.jvm.org.apache.spark
         params = spark.api.python.PythonUtils.toScalaMap(self._java.kafkaOffsetReader().driverKafkaParams())
@@ -250,8 +249,8 @@ def _line(split: str, *offsets: int) -> str:
 
 def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlignedRun, int], Stream]) -> Stream:
     """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
-    with the run and the source's index. If an error occurs, the run is ended and the error is
-    raised: `ConfigurationError`, for example, if two sources have the same index.
+    with the run and the source's index. Any error ends the run, such as `ConfigurationError` if two
+    sources have the same index.
     """
     try:
         index = source_index(checkpoint)
@@ -272,11 +271,9 @@ def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlign
 
 
 def limits_of(limit: Any) -> tuple[int | None, Least | None]:
-    """Return the maximum number of offsets per batch that a `ReadLimit` sets, and its
-    minimum with the longest wait for that (ms). Each is None if `limit` does not set it.
-
-    Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if `limit` limits
-    anything but the number of offsets.
+    """Return the most offsets per batch that a `ReadLimit` allows, and the least that it asks for,
+    each if it is set. Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery`
+    if `limit` limits anything but the number of offsets.
     """
     most: int | None = None
     least: Least | None = None

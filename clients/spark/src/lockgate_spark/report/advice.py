@@ -18,22 +18,19 @@ _BATCH_S = 60.0  # a batch of about a minute
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Bounds on how many of the lost rows alignment would have kept; None if a bound is not known.
-    `why` says why alignment might not have kept all lost rows; it is empty if alignment would have
-    kept them all.
-    """
+    """Bounds on how many of the lost rows alignment would have kept, as far as they are known."""
 
     least: int | None
     most: int | None
-    why: str = ""
+    why: str = ""  # it might not have kept them all
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """An option to set, and the reason. `value` is None if no value is advised."""
+    """An option to set, and the reason."""
 
     option: str
-    value: str | None
+    value: str | None  # None: no value is advised
     why: str
 
 
@@ -44,16 +41,12 @@ def kept(found: Findings) -> Kept:
         return Kept(0, 0)
     if not found.seen:
         return Kept(None, None, "the watermark uses another event time than the aligned one")
-    why = ""
     if found.left_out:
-        why = f"at least {found.left_out:,} records have a time stamp outside the bounds, which moves Spark's watermark"
-    elif delay is not None and found.out_of_orderness_ms > delay:
-        why = (
-            f"records within one partition are out of order by {spoken(found.out_of_orderness_ms)}, which is more than "
-            f"the watermark's delay of {spoken(delay)}"
-        )
-    if why:
-        return Kept(None, loss.most, why)
+        stamped = f"at least {found.left_out:,} records have a time stamp outside the bounds"
+        return Kept(None, loss.most, f"{stamped}, which moves Spark's watermark")
+    if delay is not None and found.out_of_orderness_ms > delay:
+        apart = f"records within one partition are out of order by {spoken(found.out_of_orderness_ms)}"
+        return Kept(None, loss.most, f"{apart}, which is more than the watermark's delay of {spoken(delay)}")
     if found.too_late:
         least = max(0, loss.least - found.too_late)
         return Kept(least, loss.most, f"{found.too_late:,} records came later than their producer was waited for")
@@ -114,6 +107,5 @@ def _budget(found: Findings, index: int) -> Advice:
 
 
 def _rounded(number: float) -> int:
-    """Return the number rounded to one significant digit, but at least 1,000."""
-    digits = len(str(int(number))) - 1
-    return max(1_000, int(round(number, -digits)))
+    """Return the number with one significant digit, but at least 1,000."""
+    return max(1_000, int(float(f"{number:.0e}")))

@@ -33,7 +33,7 @@ _lock = threading.RLock()
 
 def folder_of(option: str | None) -> Path | None:
     """Return the folder that `option` names, if any, and create it if needed. Raises
-    `ConfigurationError` if it is a URL, or if the folder cannot be created or written.
+    `ConfigurationError` unless it can be written.
     """
     if option is None:
         return None
@@ -52,11 +52,11 @@ def folder_of(option: str | None) -> Path | None:
 
 
 class ReportFiles:
-    """Writes the HTML page and the JSON file of one run.
+    """Writes the HTML page (`path`) and the JSON file of one run.
 
     If several queries of a process write to one folder, the file names of all but the first one
-    contain the query's name or a part of its id. `path` is the HTML page. `make` returns the
-    findings for a state of the run, and `now` is a monotonic clock in seconds.
+    contain the query's name or a part of its id. `make` returns the findings for a state of the
+    run, and `now` is a monotonic clock in seconds.
     """
 
     def __init__(

@@ -45,11 +45,11 @@ class Loss:
         return self.most == self.least
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BatchLoss:
     """The late rows of one batch of one source."""
 
-    lost: Mapping[str, int]  # by partition
+    lost: dict[str, int]  # by partition
     oldest: int | None  # their lowest event time (ms), if it is known
     watermark: int  # Spark's, for the batch (ms)
     exact: bool = True  # False: the numbers are upper bounds

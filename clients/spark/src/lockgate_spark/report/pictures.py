@@ -45,8 +45,8 @@ def lost_over_time(moments: Sequence[Moment]) -> str:
 
 
 def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
-    """Return an SVG picture of the distance between the partitions over time. If the watermark's
-    delay `delay_ms` is not None, a line shows it.
+    """Return an SVG picture of the distance between the partitions over time. A line shows the
+    watermark's delay, if there is one.
     """
     known = [(n, moment) for n, moment in enumerate(moments) if moment.apart_ms is not None]
     most = max([moment.apart_ms or 0 for _, moment in known] + [delay_ms or 0, 1_000])
@@ -80,7 +80,7 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 
 def partition_bars(found: Findings) -> str:
     """Return an HTML table of the partitions, those with the most lost rows first, each with a bar
-    for the number of rows lost. Partitions after the first 40 are only counted.
+    for them. Partitions after the first 40 are only counted.
     """
     partitions = sorted(found.partitions, key=lambda each: (-each.lost, -each.ahead_ms, each.source, each.partition))
     most, called = max((each.lost for each in partitions), default=0) or 1, names_of(found)

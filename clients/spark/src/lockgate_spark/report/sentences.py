@@ -13,6 +13,7 @@ _STATES = {
     RunState.FAILED: "The query has failed",
     RunState.CUT_OFF: "The process ended while the query ran",
 }
+_OTHER_TIME = "Its watermark goes by another event time than the one that this run has looked at."
 _MOST_PARTITIONS = 5
 
 
@@ -24,7 +25,9 @@ def headline(found: Findings) -> str:
         return f"{least} of {rows} were lost."
     if loss.most == 0:
         return f"No row of {rows} was lost."
-    share = f" ({percent(loss.most, found.rows)})" if found.rows else ""
+    percent = 100 * loss.most / max(1, found.rows)
+    share = " (under 0.1 %)" if percent < 0.1 else f" ({percent:.1f} %)".replace(".0 %", " %")
+    share = share if found.rows else ""
     if loss.exact:
         return f"{loss.most:,} of {rows}{share} {'was' if loss.most == 1 else 'were'} lost."
     return f"Up to {loss.most:,} of {rows}{share} were lost."
@@ -38,7 +41,8 @@ def meaning(found: Findings) -> str:
     if loss.most == 0:
         return "Spark has dropped no row for being late."
     if loss.most is None:
-        return f"Spark drops rows that it reads too late, without an error. {_unknown(found)}"
+        uncounted = f"The late rows were not counted: {found.uncounted}." if found.uncounted else _OTHER_TIME
+        return f"Spark drops rows that it reads too late, without an error. {uncounted}"
     if loss.exact:
         return "Spark read them after its watermark had passed them, and dropped them without an error."
     least = f"The operators dropped at least {loss.least:,}" if loss.least else "How many were dropped is not known"
@@ -61,7 +65,7 @@ def saving(found: Findings) -> str:
 
 
 def why(found: Findings) -> str:
-    """Return sentences on how far apart the partitions were; empty if no plan was made."""
+    """Return sentences on how far apart the partitions were, if a plan was made."""
     apart, delay = found.apart_ms, found.delay_ms
     if apart is None:
         return ""
@@ -77,7 +81,7 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Return a sentence on the partitions and times of the lost rows; empty if no row was lost."""
+    """Return a sentence on the partitions and times of the lost rows, if any."""
     worst = sorted((s for s in found.partitions if s.lost), key=lambda s: (-s.lost, s.source, s.partition))
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
@@ -120,27 +124,19 @@ def table(found: Findings) -> str:
 
 def unknown(found: Findings) -> list[str]:
     """Return what limits the accuracy of the figures, one sentence for each limit."""
-    said = []
-    if found.uncounted:
-        said.append(f"Late rows were not counted: {found.uncounted}.")
-    if not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED:
-        said += _between(found)
-    if not found.seen:
-        said.append("The query's watermark uses another event time than the one that this run measured.")
-    if found.out_of_orderness_ms:
-        said.append(
-            f"Records within one partition were out of order by at least {spoken(found.out_of_orderness_ms)}, "
-            "by samples."
-        )
-    if found.left_out:
-        said.append(f"At least {found.left_out:,} records have a time stamp outside the bounds, and were left out.")
-    if found.failed_plans:
-        said.append("At least one plan could not be made; the distances of those batches are missing.")
-    if found.in_group:
-        said.append("The query has a coordinator. In observe mode it joins no group, and has no read limit.")
-    said.append("Distances are between the first unread records of two partitions, so a gap in a partition counts.")
-    said.append("The figures are of this run only, without rows that earlier runs lost.")
-    return said
+    order = spoken(found.out_of_orderness_ms)
+    sentences = {
+        f"Late rows were not counted: {found.uncounted}.": found.uncounted,
+        **dict.fromkeys(_between(found), not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED),
+        "The query's watermark uses another event time than the one that this run measured.": not found.seen,
+        f"Records within one partition were out of order by at least {order}, by samples.": found.out_of_orderness_ms,
+        f"At least {found.left_out:,} records have a time stamp outside the bounds, and were left out.": found.left_out,
+        "At least one plan could not be made; the distances of those batches are missing.": found.failed_plans,
+        "The query has a coordinator. In observe mode it joins no group, and has no read limit.": found.in_group,
+        "Distances are between the first unread records of two partitions, so a gap in a partition counts.": True,
+        "The figures are of this run only, without rows that earlier runs lost.": True,
+    }
+    return [sentence for sentence, applies in sentences.items() if applies]
 
 
 def state(found: Findings) -> str:
@@ -153,12 +149,6 @@ def names_of(found: Findings) -> dict[tuple[int, str], str]:
     """Return the names of the partitions, by source and partition."""
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
-
-
-def percent(part: int, whole: int) -> str:
-    """Return `part` of `whole` as a percentage, such as `2.5 %`, `2 %` or `under 0.1 %`."""
-    share = 100 * part / whole
-    return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 
 
 def clock(at: float) -> str:
@@ -188,9 +178,3 @@ def _between(found: Findings) -> list[str]:
             "not every row that is late where it is read is dropped, so their number is too high."
         )
     return said
-
-
-def _unknown(found: Findings) -> str:
-    if found.uncounted:
-        return f"The late rows were not counted: {found.uncounted}."
-    return "Its watermark goes by another event time than the one that this run has looked at."
