@@ -31,22 +31,17 @@ def refuse_by_version(spark: Any) -> None:
     """Raise `UnsupportedQuery` if the session's version of Spark is not supported. Only the version
     is read from the session, since an older Spark may lack everything else.
     """
-    versions = (str(spark.version), str(pyspark.__version__))
-    shown = f"Spark {versions[0]} (pyspark {versions[1]})"
+    versions, tested = (str(spark.version), str(pyspark.__version__)), f"Spark {', '.join(CONNECTORS)}"
+    shown, why = f"Spark {versions[0]} (pyspark {versions[1]})", ""
     if any(_numbers(version) < min(map(_numbers, CONNECTORS)) for version in versions):
-        raise UnsupportedQuery(f"{shown} is older than what lockgate works with: Spark {', '.join(CONNECTORS)}")
-    if not is_connect(spark):
-        return
-    if any(_line(version) in _NO_CONNECT for version in versions):
-        raise UnsupportedQuery(
-            f"Spark Connect, {shown}: lockgate's extension for a Connect server needs Spark 4.0 or newer. Use a "
-            "classic session, SparkSession.builder.master(…), or upgrade Spark"
-        )
-    if not was_tried(versions[1]):
-        raise UnsupportedQuery(
-            f"Spark Connect, {shown}: this version of lockgate was tested with Spark {', '.join(CONNECTORS)}. Use "
-            "one of these, or a newer lockgate"
-        )
+        raise UnsupportedQuery(f"{shown} is older than what lockgate works with: {tested}")
+    if is_connect(spark) and any(_line(version) in _NO_CONNECT for version in versions):
+        why = "lockgate's extension for a Connect server needs Spark 4.0 or newer. Use a "
+        why += "classic session, SparkSession.builder.master(…), or upgrade Spark"
+    elif is_connect(spark) and not was_tried(versions[1]):
+        why = f"this version of lockgate was tested with {tested}. Use one of these, or a newer lockgate"
+    if why:
+        raise UnsupportedQuery(f"Spark Connect, {shown}: {why}")
 
 
 def packages(spark_version: str | None = None) -> str:
@@ -106,7 +101,7 @@ def _context() -> Any | None:
 
 def _at_hand() -> tuple[str, str | None]:
     """Return the version of the running Spark, or of the installed one if none runs, and its Scala
-    version, such as 2.12. The Scala version is None if neither a JVM nor a jar shows it.
+    version, such as 2.12, if a JVM or a jar shows it.
     """
     context = _context()
     if context is not None:

@@ -97,18 +97,14 @@ def status(query: Any) -> AlignmentStatus:
         ended = running.ended(AlignedRun, query_id)
         left = "" if ended is None else ended.planner.left
         return AlignmentStatus(name, QueryState.ENDED, f"The query has ended. {left}".strip())
-    aligned = running.of_query(AlignedRun, query_id)
-    if aligned is not None:
+    if (aligned := running.of_query(AlignedRun, query_id)) is not None:
         return _of_run(name, aligned)
-    gate = running.of_query(Gate, query_id)
-    if gate is not None:
-        waiting = _waiting(name, gate.waits, None, gate.view)
-        return waiting or AlignmentStatus(
-            name, QueryState.GATED, "The gate lets each batch wait for the group; none is waiting now.", view=gate.view
-        )
-    return AlignmentStatus(
-        name, QueryState.NOT_ALIGNED, "The query is not aligned, or Spark has not opened its sources yet."
-    )
+    if (gate := running.of_query(Gate, query_id)) is not None:
+        said = "The gate lets each batch wait for the group; none is waiting now."
+        gated = AlignmentStatus(name, QueryState.GATED, said, view=gate.view)
+        return _waiting(name, gate.waits, None, gate.view) or gated
+    said = "The query is not aligned, or Spark has not opened its sources yet."
+    return AlignmentStatus(name, QueryState.NOT_ALIGNED, said)
 
 
 def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
@@ -121,14 +117,13 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
             wait = waits.for_coordinator(None)
             return AlignmentStatus(name, QueryState.WAITING, waits.sentence("The query", wait, 0.0), wait.names)
         return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
-    upto = watermark.instant(view.target, "nothing yet", "the end of the data")
+    upto, paused = watermark.instant(view.target, "nothing yet", "the end of the data"), len(view.paused)
     if run.alignment.mode == "observe":
-        would = f"read up to {upto} and pause {len(view.paused)} partitions"
-        said = f"Spark reads what it would read without lockgate; alignment would {would}."
-        state = QueryState.OBSERVING
+        state, said = QueryState.OBSERVING, "Spark reads what it would read without lockgate; alignment would "
+        said += f"read up to {upto} and pause {paused} partitions."
     elif any(is_unread(each) for each in view.partitions):
-        paused = f"{len(view.paused)} of {len(view.partitions)} partitions are paused"
-        state, said = QueryState.READING, f"The query reads up to {upto}; {paused}."
+        state = QueryState.READING
+        said = f"The query reads up to {upto}; {paused} of {len(view.partitions)} partitions are paused."
     else:
         state, said = QueryState.CAUGHT_UP, "All partitions are read to their end."
     return AlignmentStatus(name, state, said, max_drift=run.max_drift, view=view)

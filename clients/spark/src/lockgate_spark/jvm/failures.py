@@ -23,13 +23,8 @@ MOST_CHARACTERS = 1_500
 """The maximum length of an error message for Spark. Spark 4 searches some messages with a recursive
 pattern, which overflows the thread's stack if the text is long.
 """
-_INTERRUPTED = (
-    "InterruptedException",
-    "InterruptException",
-    "ClosedByInterruptException",
-    "InterruptedIOException",
-    "SPARK_JOB_CANCELLED",
-)
+# ClosedByInterruptException, too
+_INTERRUPTED = ("InterruptedException", "InterruptException", "InterruptedIOException", "SPARK_JOB_CANCELLED")
 _CALLBACKS = ("py4j.clientserver", "py4j.java_gateway")
 
 
@@ -110,43 +105,34 @@ class Selected:
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
         """Return the error that best explains `error` to the user: `KafkaFailed` for an error of
         Kafka's client, `ConfigurationError` for the value of an option, else `error` itself.
-
-        `topics` is a function that returns the brokers' topics, for the message about a missing
-        topic; None if they cannot be listed.
+        `topics` returns the brokers' topics, for the message about a missing one.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:
             return error
         first = root(java)
         kind, text = str(first.getClass().getSimpleName()), str(first.getMessage())
-        made: AlignmentError
+        ends = text.rstrip('"')  # with the value of an option, perhaps
+        quoted = [f"{name}={value}" for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}"))]
+        made: type[AlignmentError] = KafkaFailed
         if kind == "UnknownTopicOrPartitionException":
-            made = KafkaFailed(self._missing(topics))
+            why = self._missing(topics)
         elif kind == "TimeoutException":
-            made = KafkaFailed(
-                f"the brokers {self.brokers} do not answer ({text.rstrip('.')}): check kafka.bootstrap.servers, "
-                "and whether this machine reaches them"
-            )
+            why = f"the brokers {self.brokers} do not answer ({text.rstrip('.')}): check kafka.bootstrap.servers, "
+            why += "and whether this machine reaches them"
         elif kind == "ConfigException":
-            made = KafkaFailed(
-                f"Kafka's client refuses an option: {text}. Correct the source's option, such as "
-                'option("kafka.bootstrap.servers", "HOST:PORT")'
-            )
+            why = f"Kafka's client refuses an option: {text}. Correct the source's option, such as "
+            why += 'option("kafka.bootstrap.servers", "HOST:PORT")'
         elif ".kafka.common." in str(first.getClass().getName()):
-            made = KafkaFailed(f"the brokers {self.brokers}, {self.option}={self.text!r}: {kind}: {text}")
-        elif kind == "NumberFormatException" and (named := self._quoted(text)):
-            why = "expected a whole number" if text.startswith("For input") else text
-            made = ConfigurationError(f"option {named}: {why}")
+            why = f"the brokers {self.brokers}, {self.option}={self.text!r}: {kind}: {text}"
+        elif kind == "NumberFormatException" and quoted:
+            made, why = ConfigurationError, "expected a whole number" if text.startswith("For input") else text
+            why = f"option {', '.join(quoted)}: {why}"
         else:
             return error
-        made.__cause__ = error
-        return made
-
-    def _quoted(self, text: str) -> str:
-        """Return the options, as `name=value`, whose value is at the end of Java's error `text`."""
-        ends = text.rstrip('"')
-        named = ((name, value) for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}")))
-        return ", ".join(f"{name}={value}" for name, value in named)
+        explained = made(why)
+        explained.__cause__ = error
+        return explained
 
     def _missing(self, topics: Callable[[], list[str]] | None) -> str:
         try:

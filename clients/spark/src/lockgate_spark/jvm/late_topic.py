@@ -2,7 +2,7 @@
 (`Alignment(late_rows_topic=…)`).
 
 A batch is published when its folder in the table is complete. Then the empty file `_published` is
-made in the folder. A batch whose folder lacks this file is published before any later batch.
+made in the folder, without which the batch is published before any later one.
 
 Spark's Kafka sink writes at least once. If one of its tasks fails, or if the process ends before
 the file is made, rows of a batch can be in the topic twice. Consumers can remove the copies,
@@ -56,7 +56,6 @@ class LateTopic:
                 f"{where}: Kafka refuses this topic ({_said(error)}). Create it on "
                 "the brokers of the query's source, or let the source's principal describe it and write to it"
             ) from error
-
         return topic
 
     def publish(self, rows: DataFrame) -> None:

@@ -1,21 +1,20 @@
 """Stores a short text for a query's next run, in the query's checkpoint folder."""
 
+from contextlib import closing
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-FOLDER = "lockgate"
-
 
 class CheckpointMemory:
-    """The files `<name>0` and `<name>1` in `<checkpoint>/lockgate`. They are written alternately,
-    so one of them is always complete, and no atomic rename is needed.
+    """The files `<name>0` and `<name>1` in `<checkpoint>/lockgate`. They are written in turn, so
+    one of them is always complete, and no atomic rename is needed.
     """
 
     def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:
         self._names = f"{name}0", f"{name}1"
         self._path = jvm.org.apache.hadoop.fs.Path
-        self._folder = self._path(str(execution.resolvedCheckpointRoot()), FOLDER)
+        self._folder = self._path(str(execution.resolvedCheckpointRoot()), "lockgate")
         self._files = self._folder.getFileSystem(execution.sparkSession().sessionState().newHadoopConf())
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
@@ -26,18 +25,12 @@ class CheckpointMemory:
 
     def write(self, number: int, text: str) -> None:
         """Write `text` to the first file if `number` is even, else to the second one."""
-        out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
-        try:
+        with closing(self._files.create(self._path(self._folder, self._names[number % 2]), True)) as out:
             out.write(text.encode())
-        finally:
-            out.close()
 
     def _text(self, path: Any) -> str:
         try:
-            source = self._files.open(path)
-            try:
+            with closing(self._files.open(path)) as source:
                 return bytes(self._io.readFullyToByteArray(source)).decode(errors="replace")
-            finally:
-                source.close()
         except Py4JJavaError as error:  # a checksum that is wrong, for example
             return str(error.java_exception)

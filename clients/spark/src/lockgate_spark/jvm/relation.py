@@ -22,8 +22,6 @@ from lockgate_spark.spark_lines import settings_of
 Decorate = Callable[[Any, Any], Any]
 """Makes an aligned table, as a Java object, from Spark's table and the stream's options."""
 
-Bare = Callable[[Any], Any]
-
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
     """Return the streaming DataFrames of a classic session aligned, as the public `align_all`."""
@@ -63,7 +61,7 @@ def check_streaming(is_streaming: bool) -> None:
         )
 
 
-def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Bare = lambda table: table) -> Any:
+def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Callable[[Any], Any] = lambda table: table) -> Any:
     """Return a logical plan in which each Kafka source's table is replaced by an aligned one.
 
     `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
@@ -76,7 +74,12 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Bare = lambda t
     for leaf in each(plan.collectLeaves()):
         if class_name(leaf) == "StreamingRelationV2":
             table = bare(leaf.table())
-            _check(leaf, table, jvm)
+            if jvm.java.lang.reflect.Proxy.isProxyClass(table.getClass()):
+                raise UnsupportedQuery(
+                    "this source is aligned already: align every stream once, before or after it is joined with others"
+                )
+            if class_name(table) != "KafkaTable":
+                raise UnsupportedQuery(_not_kafka(leaf))
             if not done.containsKey(leaf):
                 aligned = decorate(table, leaf.extraOptions().asCaseSensitiveMap())
                 done.put(leaf, _reading(leaf, aligned, jvm))
@@ -96,15 +99,6 @@ def _reading(relation: Any, table: Any, jvm: Any) -> Any:
     for value in map(relation.productElement, range(relation.productArity())):
         values.add(replaced.get(identity(value), value))
     return relation.makeCopy(values.toArray())
-
-
-def _check(relation: Any, table: Any, jvm: Any) -> None:
-    if jvm.java.lang.reflect.Proxy.isProxyClass(table.getClass()):
-        raise UnsupportedQuery(
-            "this source is aligned already: align every stream once, before or after it is joined with others"
-        )
-    if class_name(table) != "KafkaTable":
-        raise UnsupportedQuery(_not_kafka(relation))
 
 
 def _not_kafka(leaf: Any) -> str:
