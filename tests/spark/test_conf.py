@@ -1,5 +1,6 @@
 """Every option of alignment by Spark's conf."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -13,76 +14,49 @@ URL = "http://127.0.0.1:8080"
 GROUP = {"spark.lockgate.coordinator.url": URL, "spark.lockgate.coordinator.group": "g"}
 
 
+OPTIONS = {
+    "maxDrift": "7 minutes",
+    "idleTimeout": "2 hours",
+    "maxLag": "3 hours",
+    "maxOutOfOrderness": "3 seconds",
+    "futureBound": "2 days",
+    "pastBound": "30 days",
+    "maxWait": "1 hour",
+    "slice": "1 hour",
+    "sliceZone": "Asia/Kolkata",
+    "mode": "observe",
+    "eventTime": "cast(key AS TIMESTAMP)",
+    "otherEventTime": "warn",
+    "lateRows": "keep",
+    "lateRowsPath": "/var/late",
+    "lateRowsTopic": "late",
+    "report": "/var/reports",
+}
+OF_COORDINATOR = {
+    "url": "https://coordinator",
+    "group": "g",
+    "source": "orders",
+    "catchUp": "strict",
+    "token": "hunter2",
+    "ca": "/etc/ca.pem",
+    "cert": "/etc/job.pem",
+    "key": "/etc/job.key",
+    "timeout": "3 seconds",
+    "onOutage": "proceed",
+    "holdFor": "9 minutes",
+    "maxBatch": "1 hour",
+    "park": "1 day",
+    "newGroup": "refuse",
+}
+
+
 def test_every_field_has_its_key_in_camel_case() -> None:
-    conf = {
-        "spark.lockgate.maxDrift": "7 minutes",
-        "spark.lockgate.idleTimeout": "2 hours",
-        "spark.lockgate.maxLag": "3 hours",
-        "spark.lockgate.maxOutOfOrderness": "3 seconds",
-        "spark.lockgate.futureBound": "2 days",
-        "spark.lockgate.pastBound": "30 days",
-        "spark.lockgate.maxWait": "1 hour",
-        "spark.lockgate.slice": "1 hour",
-        "spark.lockgate.sliceZone": "Asia/Kolkata",
-        "spark.lockgate.mode": "observe",
-        "spark.lockgate.eventTime": "cast(key AS TIMESTAMP)",
-        "spark.lockgate.otherEventTime": "warn",
-        "spark.lockgate.lateRows": "keep",
-        "spark.lockgate.lateRowsPath": "/var/late",
-        "spark.lockgate.lateRowsTopic": "late",
-        "spark.lockgate.report": "/var/reports",
-        "spark.lockgate.coordinator.url": "https://coordinator",
-        "spark.lockgate.coordinator.group": "g",
-        "spark.lockgate.coordinator.source": "orders",
-        "spark.lockgate.coordinator.catchUp": "strict",
-        "spark.lockgate.coordinator.token": "hunter2",
-        "spark.lockgate.coordinator.ca": "/etc/ca.pem",
-        "spark.lockgate.coordinator.cert": "/etc/job.pem",
-        "spark.lockgate.coordinator.key": "/etc/job.key",
-        "spark.lockgate.coordinator.timeout": "3 seconds",
-        "spark.lockgate.coordinator.onOutage": "proceed",
-        "spark.lockgate.coordinator.holdFor": "9 minutes",
-        "spark.lockgate.coordinator.maxBatch": "1 hour",
-        "spark.lockgate.coordinator.park": "1 day",
-        "spark.lockgate.coordinator.newGroup": "refuse",
-    }
-    made = configured(Alignment(), conf)
-    assert made == Alignment(
-        max_drift="7 minutes",
-        idle_timeout="2 hours",
-        max_lag="3 hours",
-        max_out_of_orderness="3 seconds",
-        future_bound="2 days",
-        past_bound="30 days",
-        max_wait="1 hour",
-        slice="1 hour",
-        slice_zone="Asia/Kolkata",
-        mode="observe",
-        event_time="cast(key AS TIMESTAMP)",
-        other_event_time="warn",
-        late_rows="keep",
-        late_rows_path="/var/late",
-        late_rows_topic="late",
-        report="/var/reports",
-        coordinator=Coordinator(
-            "https://coordinator",
-            group="g",
-            source="orders",
-            catch_up="strict",
-            token="hunter2",
-            ca="/etc/ca.pem",
-            cert="/etc/job.pem",
-            key="/etc/job.key",
-            timeout="3 seconds",
-            on_outage="proceed",
-            hold_for="9 minutes",
-            max_batch="1 hour",
-            park="1 day",
-            new_group="refuse",
-        ),
-    )
-    named = {field.name for of in (Alignment, Coordinator) for field in fields(of)} - {"_", "coordinator"}
-    assert len(conf) == len(named - {"token_file"})
+    of_group = {f"coordinator.{key}": value for key, value in OF_COORDINATOR.items()}
+    made = configured(Alignment(), {f"spark.lockgate.{key}": value for key, value in (OPTIONS | of_group).items()})
+    for of, keys, unset in ((made, OPTIONS, {"coordinator"}), (made.coordinator, OF_COORDINATOR, {"_", "token_file"})):
+        names = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): key for key in keys}
+        assert {name: getattr(of, name) for name in names} == {name: keys[key] for name, key in names.items()}
+        assert {field.name for field in fields(of)} - unset == names.keys()  # type: ignore[arg-type]
 
 
 def test_a_token_has_its_key_as_a_file_too() -> None:

@@ -31,11 +31,6 @@ def stream(spark: SparkSession, kafka: KafkaBroker, topic: str) -> DataFrame:
     return kafka_stream(spark, kafka.bootstrap, topic)
 
 
-def test_a_batch_dataframe_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(UnsupportedQuery, match="batch DataFrame"):
-        align(spark.range(1))
-
-
 @pytest.mark.parametrize(
     ("given", "hint"),
     [("5 minutes", "align(df, Alignment(max_drift='5 minutes'))"), ({"max_drift": 1}, "align(df, Alignment(…))")],
@@ -46,11 +41,6 @@ def test_an_alignment_that_is_none_is_refused_with_the_line_to_write(
     with pytest.raises(ConfigurationError) as refused:
         align(spark.readStream.format("rate").load(), given)  # type: ignore[arg-type]
     assert hint in str(refused.value)
-
-
-def test_something_that_is_no_dataframe_is_refused_by_its_type() -> None:
-    with pytest.raises(UnsupportedQuery, match="not list"):
-        align([])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("source", ["rate", "rate-micro-batch"])
@@ -188,17 +178,6 @@ def test_an_option_of_spark_that_is_no_number_is_named(
     assert all_ended()
 
 
-def test_a_continuous_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> None:
-    writer = (
-        align(stream)
-        .writeStream.format("noop")
-        .option("checkpointLocation", str(tmp_path))
-        .trigger(continuous="1 second")
-    )
-    with pytest.raises(Exception, match=r"UnsupportedQuery: Trigger\.Continuous"):
-        writer.start().awaitTermination(120)
-
-
 @pytest.mark.skipif(
     "realTime" not in signature(DataStreamWriter.trigger).parameters, reason="this Spark has no real-time trigger"
 )
@@ -233,13 +212,6 @@ def test_connect_server_without_the_extension_is_refused() -> None:
     )
     lacks = "refused: this Spark Connect server has no lockgate extension: put lockgate-spark-server"
     assert lacks in done.stdout, done.stderr[-2000:]
-
-
-def test_asynchronous_progress_tracking_is_refused(stream: DataFrame, tmp_path: Path) -> None:
-    writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
-    writer = writer.option("asyncProgressTrackingEnabled", "true").trigger(processingTime="0 seconds")
-    with pytest.raises(StreamingQueryException, match="asyncProgressTrackingEnabled"):
-        writer.start().awaitTermination(120)
 
 
 def test_a_budget_of_nothing_is_refused(
@@ -301,8 +273,3 @@ def test_streams_of_one_query_with_different_alignments_are_refused(
 def test_one_bad_stream_of_several_refuses_all(spark: SparkSession, stream: DataFrame) -> None:
     with pytest.raises(UnsupportedQuery):
         align_all([stream, spark.range(1)])
-
-
-def test_a_bad_alignment_is_refused_before_anything_else() -> None:
-    with pytest.raises(ConfigurationError, match="must not be negative"):
-        Alignment(max_drift="-1 minute")
