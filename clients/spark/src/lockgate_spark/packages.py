@@ -57,17 +57,21 @@ def packages(spark_version: str | None = None) -> str:
     Raises:
         ConfigurationError: No connector was tested with this version.
     """
-    scala = None
-    if spark_version is None:
-        spark_version, scala = _at_hand()
+    scala = ""
+    if spark_version is None and (context := _context()) is not None:
+        spark_version, scala = str(context.version), str(context._jvm.scala.util.Properties.versionNumberString())
         if note := jar_note():
             log.warning("%s", note)
+    elif spark_version is None:
+        home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+        jars = [jar.name.removeprefix("scala-library-") for jar in home.glob("jars/scala-library-*.jar")]
+        spark_version, scala = str(pyspark.__version__), jars[0] if jars else ""
     line = _line(spark_version)
     if line not in CONNECTORS:
         raise ConfigurationError(
             f"no Kafka connector was tried with Spark {spark_version!r}: known are {', '.join(sorted(CONNECTORS))}"
         )
-    scala = scala or _SCALA.get(line, _SCALA_4)
+    scala = _line(scala) or _SCALA.get(line, _SCALA_4)
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{CONNECTORS[line]}"
 
 
@@ -97,15 +101,3 @@ def _numbers(version: str) -> list[int]:
 def _context() -> Any | None:
     of_process = getattr(pyspark, "SparkContext", None)  # a client of Connect has none
     return None if of_process is None else of_process._active_spark_context
-
-
-def _at_hand() -> tuple[str, str | None]:
-    """Return the version of the running Spark, or of the installed one if none runs, and its Scala
-    version, such as 2.12, if a JVM or a jar shows it.
-    """
-    context = _context()
-    if context is not None:
-        return str(context.version), _line(str(context._jvm.scala.util.Properties.versionNumberString()))
-    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
-    jars = [each.name.removeprefix("scala-library-") for each in home.glob("jars/scala-library-*.jar")]
-    return str(pyspark.__version__), _line(jars[0]) if jars else None

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
@@ -27,6 +27,8 @@ from lockgate_spark.logs.unread import Source
 from lockgate_spark.offset_ranges import EARLIEST, Range, records
 from lockgate_spark.report.findings import BatchLoss
 from lockgate_spark.spark_lines import session_of
+
+_OWN = ("source", "topic", "partition", "offset", "event_time")
 
 
 class KafkaSource(Source, Protocol):
@@ -111,7 +113,12 @@ class DroppedRows:
             plan.setAnalyzed()
             found.append((str(operator), DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)))
         below = F.timestamp_millis(F.lit(0 if batch is None else self._run.late_below_in(batch)))
-        late = [_late_of(rows, operator, below) for operator, rows in found]
+        late = []
+        for operator, rows in found:
+            of_window = dict(rows.dtypes)["lockgate_by"].startswith("struct")
+            own = (F.col(f"lockgate_{name}").alias(name) for name in _OWN)
+            passed = rows.where(F.col("lockgate_by.end" if of_window else "lockgate_by") <= below)
+            late.append(passed.select(F.lit(operator).alias("operator"), *own))
         return reduce(DataFrame.unionAll, late) if late else None
 
     def _records(self, spark: SparkSession, index: int, ranges: list[Range]) -> DataFrame:
@@ -134,12 +141,3 @@ class DroppedRows:
             for split, to in (end or {}).items()
             if to > start.get(split, 0)
         ]
-
-
-def _late_of(rows: DataFrame, operator: str, below: Column) -> DataFrame:
-    by = "lockgate_by.end" if dict(rows.dtypes)["lockgate_by"].startswith("struct") else "lockgate_by"
-    own = ("source", "topic", "partition", "offset", "event_time")
-    return rows.where(F.col(by) <= below).select(
-        F.lit(operator).alias("operator"),
-        *(F.col(f"lockgate_{name}").alias(name) for name in own),
-    )

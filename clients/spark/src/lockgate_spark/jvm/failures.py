@@ -92,10 +92,6 @@ class Selected:
         brokers, text = str(options.get("kafka.bootstrap.servers")), str(options.get(option))
         return cls(brokers, option, text, dict(options.asCaseSensitiveMap()))
 
-    def sets_tasks(self) -> bool:
-        """Return whether the options set the number of tasks of a batch."""
-        return any(name.lower() in ("minpartitions", "maxrecordsperpartition") for name in self.given)
-
     def reads(self, topic: str, jvm: Any) -> bool:
         """Return whether the source reads a topic of this name."""
         if self.option == "subscribePattern":

@@ -61,7 +61,14 @@ def report_progress(batch: DataFrame) -> None:
         QueryRun.of_batch(batch).last_batch() or 0,
         aligned.planner.bounds.now().disorder,
     )
-    _log_change(aligned, _sent(aligned, rows, send))
+    why, failed = _sent(aligned, rows, send), aligned.progress_fails
+    aligned.progress_fails = why is not None
+    group, source = aligned.membership.group, aligned.membership.source
+    if why is not None and not failed:
+        said = "group %s: the progress report of %s failed, and the batch continues without it: %s"
+        log.warning(said, group, source, why)
+    elif why is None and failed:
+        log.warning("group %s: progress reports of %s succeed again", group, source)
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
@@ -151,15 +158,3 @@ def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
         log.debug("the job that reports progress failed", exc_info=True)
         return "the Spark job that reports it failed; see Spark's log for the reason"
     return refused[0] if refused else None
-
-
-def _log_change(aligned: AlignedRun, why: str | None) -> None:
-    """Log when reports begin to fail, with the message `why`, and when they succeed again."""
-    assert aligned.membership is not None
-    failed, aligned.progress_fails = aligned.progress_fails, why is not None
-    group, source = aligned.membership.group, aligned.membership.source
-    if why is not None and not failed:
-        said = "group %s: the progress report of %s failed, and the batch continues without it: %s"
-        log.warning(said, group, source, why)
-    elif why is None and failed:
-        log.warning("group %s: progress reports of %s succeed again", group, source)

@@ -111,9 +111,14 @@ class Stream(SparkProxy):
         event_time: EventTime | None,
         stand_in: Any = None,
     ) -> None:
-        changes_tasks = stand_in is None and aligned.alignment.mode != "observe"
-        least = _UNDIVIDED if selected.sets_tasks() else LEAST_OFFSETS_OF_A_TASK
-        super().__init__(java, gateway, stand_in, _divided_ranges(gateway, java, least) if changes_tasks else None)
+        sets_tasks = any(name.lower() in ("minpartitions", "maxrecordsperpartition") for name in selected.given)
+        least, tasks = _UNDIVIDED if sets_tasks else LEAST_OFFSETS_OF_A_TASK, None
+        if stand_in is None and aligned.alignment.mode != "observe":
+            try:
+                tasks = new_java(gateway.jvm, java, "lockgate_spark.jvm", "DividedRanges", least)
+            except Py4JJavaError as error:
+                log.debug("batches are not divided among the cores: %s", error)
+        super().__init__(java, gateway, stand_in, tasks)
         self.event_time = event_time
         self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
@@ -291,14 +296,3 @@ def limits_of(limit: Any) -> tuple[int | None, Least | None]:
                 "maxOffsetsPerTrigger instead"
             )
     return most, least
-
-
-def _divided_ranges(gateway: Any, stream: Any, least: int) -> Any:
-    """Return a Java object that divides a batch among the cores, in shares of at least `least`
-    offsets; None if it cannot be compiled.
-    """
-    try:
-        return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", least)
-    except Py4JJavaError as error:
-        log.debug("batches are not divided among the cores: %s", error)
-        return None
