@@ -58,8 +58,8 @@ def late_rows(query: Any) -> DataFrame:
 
 
 def path_of(query_id: str) -> str | None:
-    """Return the path of the table in which a query of this process keeps its late rows; None if it
-    keeps no late rows, or if its last run is no longer in the registry `running`.
+    """Return the path of the table in which a query of this process keeps its late rows, if it does
+    and if its last run is still in the registry `running`.
     """
     from lockgate_spark.jvm.opening import SparkAlignedRun
 

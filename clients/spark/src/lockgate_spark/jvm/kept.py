@@ -112,15 +112,15 @@ class KeptRows:
         if rows is None:
             return
         files, folder, made = self._files(), self._folder(batch), self._path(f"_writing/{self._run.query_id}-{batch}")
-        rows.write.mode("overwrite").parquet(str(made.toString()))
-        written = rows.sparkSession.read.schema(rows.schema).parquet(str(made.toString())).count()
+        rows.write.mode("overwrite").parquet(str(made))
+        written = rows.sparkSession.read.schema(rows.schema).parquet(str(made)).count()
         if not written:
             files.delete(made, True)
             return
         files.mkdirs(folder.getParent())
         files.delete(folder, True)
         if not files.rename(made, folder):
-            raise OSError(f"cannot rename {made.toString()} to {folder.toString()}")
+            raise OSError(f"cannot rename {made} to {folder}")
         said = "batch %d: Spark dropped %d late rows, which are in %s. The sum is logged at the end of the run"
         log.log(logging.DEBUG if self._total else logging.WARNING, said, batch, written, self.path)
         self._total += written
@@ -143,7 +143,7 @@ class KeptRows:
         while self._topic is not None and self._unpublished:
             batch = self._unpublished[0]
             table = self._session().read.option("basePath", self.path)
-            self._topic.publish(table.parquet(str(self._folder(batch).toString())))
+            self._topic.publish(table.parquet(str(self._folder(batch))))
             self._files().create(self._folder(batch, PUBLISHED)).close()
             del self._unpublished[0]
 

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import FrameType
 
 from lockgate_http.errors import ConfigurationError
@@ -44,10 +45,9 @@ def folder_of(option: str | None) -> Path | None:
     folder = Path(option).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
     except OSError as error:
         raise ConfigurationError(f"{named}: {error.strerror}; {expected}") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ConfigurationError(f"{named}: the folder cannot be written; {expected}")
     return folder
 
 
@@ -71,7 +71,6 @@ class ReportFiles:
         self._make, self._now = make, now
         self._written_at: float | None = None
         self._failed = False
-        self._done = False
         with _lock:
             _unfinished.add(self)
 
@@ -85,10 +84,10 @@ class ReportFiles:
         nothing. Errors are only logged, the first one as a warning.
         """
         with _lock:
-            if self._done:
+            if self not in _unfinished:
                 return
-            self._written_at, self._done = self._now(), state is not RunState.RUNNING
-            if self._done:
+            self._written_at = self._now()
+            if state is not RunState.RUNNING:
                 _unfinished.discard(self)
             try:
                 found = self._make(state)
@@ -103,8 +102,7 @@ class ReportFiles:
 def _place(folder: Path, query: str | None, query_id: str) -> Path:
     own = re.sub(r"[^\w.-]+", "_", query) if query else query_id[:8]
     with _lock:
-        names = (STEM, f"{STEM}-{own}", f"{STEM}-{own}-{query_id[:8]}")
-        paths = [folder / f"{name}.html" for name in names]
+        paths = [folder / f"{STEM}{ending}.html" for ending in ("", f"-{own}", f"-{own}-{query_id[:8]}")]
         path = next((path for path in paths if _taken.get(path, query_id) == query_id), paths[-1])
         _taken[path] = query_id
         return path

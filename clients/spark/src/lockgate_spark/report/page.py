@@ -13,6 +13,11 @@ from lockgate_spark.report.pictures import apart_over_time, lost_over_time, part
 
 def page(found: Findings) -> str:
     """Return the HTML page of one run."""
+    figures = (
+        ("rows read", f"{found.rows:,}"),
+        ("most apart", "–" if found.apart_ms is None else spoken(found.apart_ms)),
+        ("the watermark waits", "–" if found.delay_ms is None else spoken(found.delay_ms)),
+    )
     template = Template(files("lockgate_spark.report").joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
         tone="none" if found.loss.most == 0 else "some",
@@ -20,7 +25,7 @@ def page(found: Findings) -> str:
         meaning=escape(sentences.meaning(found)),
         saving=escape(sentences.saving(found)),
         state=escape(sentences.state(found)),
-        figures=_figures(found),
+        figures="".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures),
         lost=lost_over_time(found.moments)
         if any(each.lost for each in found.moments)
         else f'<p class="nothing">{"Lost rows were not counted." if found.uncounted else "No row was lost."}</p>',
@@ -28,25 +33,11 @@ def page(found: Findings) -> str:
         apart=apart_over_time(found.moments, found.delay_ms),
         why=escape(sentences.why(found)),
         partitions=partition_bars(found),
-        advice=_advice(found),
+        advice="".join(
+            f"<tr><th scope='row'><code>{escape(each.option)}</code></th>"
+            f"<td><b>{escape(each.value or '–')}</b></td><td>{escape(each.why)}.</td></tr>"
+            for each in advice(found)
+        ),
         unknown="".join(f"<li>{escape(each)}</li>" for each in sentences.unknown(found)),
         plans=escape(sentences.plans(found)),
-    )
-
-
-def _figures(found: Findings) -> str:
-    apart, delay = found.apart_ms, found.delay_ms
-    named = [
-        ("rows read", f"{found.rows:,}"),
-        ("most apart", "–" if apart is None else spoken(apart)),
-        ("the watermark waits", "–" if delay is None else spoken(delay)),
-    ]
-    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in named)
-
-
-def _advice(found: Findings) -> str:
-    return "".join(
-        f"<tr><th scope='row'><code>{escape(each.option)}</code></th>"
-        f"<td><b>{escape(each.value or '–')}</b></td><td>{escape(each.why)}.</td></tr>"
-        for each in advice(found)
     )

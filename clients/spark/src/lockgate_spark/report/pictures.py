@@ -54,19 +54,16 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
     steps = " ".join(
         f"{frame.x(at):.1f},{frame.y(moment.apart_ms or 0):.1f}" for n, moment in known for at in (n, n + 1)
     )
-    drawn = ""
+    drawn = "".join(
+        f'<rect class="hover" x="{frame.x(n):.1f}" y="{_TOP}" width="{frame.x(n + 1) - frame.x(n):.1f}" '
+        f'height="{_HIGH - _TOP - _BOTTOM}"><title>{clock(moment.at)} UTC: {spoken(moment.apart_ms or 0)} apart'
+        "</title></rect>"
+        for n, moment in known
+    )
     if known:
         bottom, last, first = frame.y(0), frame.x(known[-1][0] + 1), frame.x(known[0][0])
-        drawn = (
-            f'<polygon class="apart-area" points="{steps} {last:.1f},{bottom:.1f} {first:.1f},{bottom:.1f}"/>'
-            f'<polyline class="apart" points="{steps}"/>'
-        )
-        drawn += "".join(
-            f'<rect class="hover" x="{frame.x(n):.1f}" y="{_TOP}" width="{frame.x(n + 1) - frame.x(n):.1f}" '
-            f'height="{_HIGH - _TOP - _BOTTOM}"><title>{clock(moment.at)} UTC: {spoken(moment.apart_ms or 0)} apart'
-            "</title></rect>"
-            for n, moment in known
-        )
+        area = f"{steps} {last:.1f},{bottom:.1f} {first:.1f},{bottom:.1f}"
+        drawn = f'<polygon class="apart-area" points="{area}"/><polyline class="apart" points="{steps}"/>{drawn}'
     if delay_ms is not None:
         y = frame.y(delay_ms)
         drawn += (
@@ -108,12 +105,11 @@ def _picture(title: str, frame: _Frame, ticks: Sequence[tuple[float, str]], draw
 
 
 def _times(moments: Sequence[Moment], frame: _Frame) -> str:
-    if not moments:
-        return ""
-    ends = [(0, moments[0], "start"), (len(moments), moments[-1], "end")]
+    ends = [(0, moment, "start") for moment in moments[:1]]
+    ends += [(len(moments), moment, "end") for moment in moments[1:][-1:]]
     return "".join(
         f'<text x="{frame.x(at):.1f}" y="{_HIGH - 8}" text-anchor="{anchor}">{clock(moment.at)[11:]}</text>'
-        for at, moment, anchor in ends[: 2 if len(moments) > 1 else 1]
+        for at, moment, anchor in ends
     )
 
 
