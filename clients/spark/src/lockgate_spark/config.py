@@ -20,6 +20,12 @@ _CHOICES = {
     "other_event_time": ("refuse", "warn"),
     "late_rows": ("ignore", "count", "keep"),
 }
+_TEXTS = {
+    "event_time": "a Spark SQL expression",
+    "report": "the path of a folder",
+    "late_rows_path": "the path of a folder",
+    "late_rows_topic": "the name of a topic",
+}
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
 
@@ -110,13 +116,8 @@ class Alignment(Named):
         for name, values in _CHOICES.items():
             if (value := getattr(self, name)) not in values and not (name == "late_rows" and value is None):
                 raise ConfigurationError(f"Alignment({name}={value!r}): expected {' or '.join(map(repr, values))}")
-        if self.event_time is not None and not isinstance(self.event_time, str):
-            raise ConfigurationError(
-                f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text"
-            )
-        for name in ("report", "late_rows_path", "late_rows_topic"):
+        for name, what in _TEXTS.items():
             if (text := getattr(self, name)) is not None and not (isinstance(text, str) and text):
-                what = "the name of a topic" if name == "late_rows_topic" else "the path of a folder"
                 raise ConfigurationError(f"Alignment({name}={text!r}): expected {what}, as text")
         bounds_of(self)  # checks the durations
 
@@ -147,9 +148,8 @@ def _ms(alignment: Alignment, option: str, default: int | None = None) -> Any:
 
 
 def check_alignment(given: object, call: str) -> None:
-    """Raise `ConfigurationError` unless the argument is an `Alignment` or None.
-
-    `call` is the start of the user's call, such as "align(df", for the message.
+    """Raise `ConfigurationError` unless the argument is an `Alignment` or None. `call` is the start
+    of the user's call, such as "align(df", for the message.
     """
     if given is None or isinstance(given, Alignment):
         return
@@ -166,11 +166,9 @@ def _check_slice(given: Alignment) -> None:
         raise ConfigurationError(
             f'Alignment(slice_zone={zone!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "{EPOCH}"'
         )
-    if size is None:
-        return
     if size == 0:
         raise ConfigurationError(f"Alignment(slice={window!r}): must be above 0")
-    if zone != EPOCH and not fits(size):
+    if size is not None and zone != EPOCH and not fits(size):
         raise ConfigurationError(
             f"Alignment(slice={window!r}): such windows do not begin with days, and so fit the clocks of no time "
             'zone. Take what divides a day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or '

@@ -35,12 +35,12 @@ _JOIN_STORES, _ONE_STORE = 4, 3  # stores of one partition; from which format on
 
 _REFUSED = {
     "OneTimeTrigger": (
-        "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for it"
+        "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for "
+        "it. Use another trigger, or leave align() out"
     ),
-    "RealTimeTrigger": "real-time mode refuses rate limits, and with them alignment",
-}
-
-_EXECUTIONS = {
+    "RealTimeTrigger": (
+        "real-time mode refuses rate limits, and with them alignment. Use another trigger, or leave align() out"
+    ),
     "AsyncProgressTrackingMicroBatchExecution": (
         "offsets are not logged before a batch runs, so a plan could come out differently after a failure. Leave out"
         " asyncProgressTrackingEnabled, or align()"
@@ -219,12 +219,10 @@ class QueryRun(SourceOffsets):
         return str(session_of(self.execution).conf().get(key))
 
     def _refuse_modes(self) -> None:
-        trigger = class_name(self.execution.trigger())
-        if trigger in _REFUSED:
-            raise UnsupportedQuery(f"{trigger}: {_REFUSED[trigger]}. Use another trigger, or leave align() out")
-        execution = class_name(self.execution)
-        if execution != "MicroBatchExecution":
-            raise UnsupportedQuery(f"{execution}: {_EXECUTIONS.get(execution, _ANOTHER)}")
+        trigger, execution = class_name(self.execution.trigger()), class_name(self.execution)
+        refused = trigger if trigger in _REFUSED else execution
+        if refused != "MicroBatchExecution":
+            raise UnsupportedQuery(f"{refused}: {_REFUSED.get(refused, _ANOTHER)}")
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
