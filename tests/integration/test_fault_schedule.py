@@ -1,6 +1,6 @@
-"""Three queries of one group in two applications and a Python reader, through faults by a seeded
-schedule: exact, never above the ceiling received, level again. `lockgate verify` judges their
-history.
+"""Three queries in two applications and two Python readers, all of one group, through faults by a
+seeded schedule: exact, never above the ceiling received, level again. `lockgate verify` judges
+their history.
 
 `lockgate.group.alignment` proves how far apart the queries may be. Under `strict` that is the
 drift. Under `joint` it is the drift or a batch of the query that is behind, whichever is greater.
@@ -9,9 +9,15 @@ drift. Under `joint` it is the drift or a batch of the query that is behind, whi
 test of its own.
 """
 
+import json
 import os
+import signal
+import sqlite3
 import time
-from collections.abc import Iterator
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,14 +30,15 @@ from lockgate_http import history
 from lockgate_spark import Alignment, Coordinator, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.process import await_true
+from lockgate_testbed.process import Child, await_true
 from lockgate_testbed.skew import HOUR_MS, SkewedTopic
 from support.answers import wait_for
 from support.drivers import Driver, Order
 from support.exact_sink import ExactSink, Written, all_rows, worst_drift
-from support.faults import Fault, Plant, Step, schedule
+from support.faults import Fault, Mended, Plant, Step, schedule
 from support.queries import kafka_stream
 from support.schedules.world import started
+from support.two_brokers import TwoBrokers
 
 RUNS = int(os.environ.get("LOCKGATE_FAULT_RUNS", "50"))
 FIRST_SEED = int(os.environ.get("LOCKGATE_FAULT_SEED", "1"))
@@ -42,7 +49,8 @@ COUNTS = dict(enumerate(DAY.counts()))
 LEASE_S, UPDATE_INTERVAL_S = 6.0, 0.2
 BATCH = RECORDS // 24
 NAMES = ("in-process-1", "in-process-2", "driver")
-READS_FOR_S = 12.0  # at least, so that there is something left to befall
+READERS = 2
+MENDS_WITHIN_S = 3.0  # on average: a broker takes longer, all else takes less
 LEAST_BEFALLEN = (
     # of the steps: the first of them come before anybody can have read its 24 batches, however
     # quick the machine
@@ -56,14 +64,16 @@ ENDS_WITHIN_S = 240.0
 
 class Trio:
     """The queries of one run: two in this process, behind the first network, and one in a process
-    of its own, behind the second.
+    of its own, behind the second. So are two Python readers, which share the partitions and write
+    into one table.
     """
 
-    def __init__(self, plant: Plant, spark: SparkSession, bootstrap: str, folder: Path, seed: int) -> None:
+    def __init__(self, plant: Plant, spark: SparkSession, brokers: TwoBrokers, folder: Path, seed: int) -> None:
         self.plant, self.group = plant, f"faults-{seed}-{time.time_ns()}"
         self.strict = seed % 2 == 0
         self.steps, fails_at = schedule(seed)
-        self._folder = folder
+        self._folder, self._brokers = folder, brokers
+        bootstrap = brokers.bootstrap
         way = "strict" if self.strict else "joint"
         sizes = {
             "max_drift_ms": HOUR_MS,
@@ -73,18 +83,30 @@ class Trio:
         plant.configure(self.group, {**sizes, "catch_up": way, "expected_sources": [*NAMES, "enrich"]})
         shared = {"group": self.group, "token_file": str(plant.tokens.of_clients)}
         near, far = ({**shared, "url": url, "catch_up": way} for url in plant.urls)
-        # The sinks take twice the time of all faults together, so that the most that can be read
-        # during faults is one half.
-        reads_for_s = max(READS_FOR_S, 2 * sum(step.lasts_s for step in self.steps))
+        # The sinks take longer than all faults together, so that not all can be read during faults.
+        reads_for_s = 1.5 * sum(step.lasts_s + MENDS_WITHIN_S for step in self.steps)
         slowly = dict(zip(NAMES, (None, RECORDS / reads_for_s, RECORDS / (1.25 * reads_for_s)), strict=True))
         order = Order(
             "driver", bootstrap, DAY.name, BATCH, str(folder / "driver"), far, "1 hour", slowly["driver"], (fails_at,)
         )
+        on_disk = plant.disks[1] / "driver"
+        on_disk.mkdir()
+        (folder / "driver").symlink_to(on_disk)
         self._order = order
         self._recording = {history.VARIABLE: str(plant.history)}
         self.driver = Driver(order, env=self._recording)
-        reads = {"topic": DAY.name, "bootstrap": bootstrap, "kafka": False, "work_s": reads_for_s / RECORDS}
-        self._reader = started({**reads, **shared, "url": plant.urls[1]}, folder / "reader", self._recording)
+        self._reads = {
+            "topic": DAY.name,
+            "bootstrap": bootstrap,
+            "kafka": False,
+            "work_s": READERS * reads_for_s / RECORDS,
+            "sink": str(folder / "table.db"),
+            **shared,
+            "url": plant.urls[1],
+        }
+        self._readers: list[Child] = []
+        for _ in range(READERS):
+            self._start_reader()
         self.queries: dict[str, StreamingQuery] = {}
         self.befell: list[set[str]] = []
         for name in NAMES[:2]:
@@ -103,11 +125,12 @@ class Trio:
         """One fault, once the queries have got on; a driver that has finished is left alone."""
         enough = self._batches() + step.after
         await_true(lambda: self._batches() >= enough or not self._running(), PROGRESS_WITHIN_S)
-        if step.fault is Fault.DRIVER_KILLED:
+        if {Fault.DRIVER_KILLED, Fault.DISK_FULL} & set(step.faults):
             # Spark itself refuses a checkpoint whose first metadata file is half there.
             await_true(lambda: self._batches("driver") > 0 or "finished" in self.driver.said, FIRST_PLAN_WITHIN_S)
         self.befell.append(self._running())
-        self.plant.befall(step, lambda: "finished" in self.driver.said or self.driver.kill(), self._again)
+        self.plant.befall(step, self.group, self._own_faults(step.which))
+        self._again()
 
     def await_level(self) -> float:
         """Waits until both coordinators hear all running readers again. Returns how long those of
@@ -123,31 +146,87 @@ class Trio:
     def finish(self) -> None:
         for query in self.queries.values():
             assert query.awaitTermination(int(ENDS_WITHIN_S)), f"{query.name} still runs"
-        self.driver.finish(ENDS_WITHIN_S)
-        wait_for(lambda: self._read_by_reader() == all_rows(DAY.counts()).keys(), ENDS_WITHIN_S)
-        self._reader.stop()
+        wait_for(self._again, ENDS_WITHIN_S)
+        wait_for(lambda: sum(self.in_the_table().values()) >= RECORDS, ENDS_WITHIN_S)
+        for reader in self._readers:
+            reader.stop()
 
-    def _read_by_reader(self) -> set[tuple[int, int]]:
-        """(partition, offset) of all that the Python reader has got."""
-        lines = [line.split(" ") for line in (self._folder / "reader.lines").read_text().splitlines()]
-        return {(int(each[2].rpartition("-")[2]), int(each[3])) for each in lines if each[0] == "R"}
+    def in_the_table(self) -> "Counter[tuple[int, int]]":
+        """How often (partition, offset) is in the table of the Python readers."""
+        with sqlite3.connect(self._reads["sink"], timeout=ENDS_WITHIN_S) as table:
+            found = table.execute("SELECT split, offset FROM results").fetchall()
+        return Counter((int(split.rpartition("-")[2]), offset) for split, offset in found)
 
     def violations(self) -> list[str]:
         """What `lockgate verify` finds. On a busy machine news comes later than it allows."""
-        lines = read(sorted(self.plant.history.glob("*.jsonl")))
-        found = verify(each for each in lines if each.body.get("group", "") in ("", self.group))
-        assert found.counts["rows"] >= RECORDS
+        self._expect()
+        found = verify(read(self.plant.histories))
+        print(*found.notices, f"{dict(found.counts)}", sep="\n", flush=True)
         return [str(each) for each in found.violations if each.rule != "heard"]
 
+    def _expect(self) -> None:
+        """Tell the checker which rows each query has. The readers' rows are judged by their table:
+        a killed one has no line for the last rows that it wrote there.
+        """
+        fields = {"k": "expect", "t": 0, "group": self.group, "from": 0}
+        lines = [
+            {**fields, "source": source, "split": f"0/{DAY.name}-{partition}", "to": count}
+            for source in NAMES
+            for partition, count in COUNTS.items()
+        ]
+        (self.plant.history / "expected.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
     def close(self) -> None:
-        self._reader.kill()
+        for reader in self._readers:
+            reader.kill()
         for query in self.queries.values():
             query.stop()
         self.driver.kill()
 
-    def _again(self) -> None:
+    def _own_faults(self, which: int) -> dict[Fault, Mended]:
+        reader, brokers = self._readers[which], self._brokers
+
+        def signalled(number: int) -> Callable[[], None]:
+            def send() -> None:
+                with suppress(ProcessLookupError):
+                    os.kill(reader.pid, number)
+
+            return send
+
+        def kill_broker() -> None:
+            brokers.second.kill()
+            brokers.await_leaders([1] * DAY.partitions)
+
+        def start_broker() -> None:
+            brokers.second.start()
+            brokers.lead_as_before()
+
+        def start_reader() -> None:
+            self._readers.remove(reader)
+            self._start_reader()
+
+        return {
+            Fault.BROKER_KILLED: (kill_broker, start_broker),
+            Fault.DRIVER_STOPPED: (
+                lambda: self.driver.signal(signal.SIGSTOP),
+                lambda: self.driver.signal(signal.SIGCONT),
+            ),
+            Fault.READER_STOPPED: (signalled(signal.SIGSTOP), signalled(signal.SIGCONT)),
+            Fault.DRIVER_KILLED: (lambda: "finished" in self.driver.said or self.driver.kill(), self._again),
+            Fault.READER_KILLED: (reader.kill, start_reader),
+        }
+
+    def _start_reader(self) -> None:
+        name = self._folder / f"reader-{len(list(self._folder.glob('reader-*.out')))}"
+        self._readers.append(started(self._reads, name, {**self._recording, **self.plant.readers_env}))
+
+    def _again(self) -> bool:
+        """Whether the driver has finished. If it has ended too early, start it again, as a
+        supervisor does.
+        """
         if not self.driver.runs and "finished" not in self.driver.said:
             self.driver = Driver(self._order, env=self._recording)
+        return "finished" in self.driver.said
 
     def _batches(self, *names: str) -> int:
         return sum(len(list(self._folder.glob(f"{name}/out/*.json"))) for name in names or NAMES)
@@ -174,26 +253,34 @@ class Trio:
         return left.keys() == names and all(ms is None or ms > 2000 * LEASE_S / 3 for ms in left.values())
 
 
-@pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
-    with Plant(tmp_path_factory.mktemp("plant")) as plant, pytest.MonkeyPatch.context() as here:
+@pytest.fixture
+def plant(tmp_path: Path) -> Iterator[Plant]:
+    with Plant(tmp_path) as plant, pytest.MonkeyPatch.context() as here:
+        for fault, reason in plant.left_out.items():
+            warnings.warn(f"left out of all schedules: {fault.value}: {reason}", stacklevel=1)
         here.setenv(history.VARIABLE, str(plant.history))
         here.setattr(history, "_opened", {})
         yield plant
 
 
 @pytest.fixture(scope="module")
-def day(kafka: KafkaBroker) -> SkewedTopic:
-    topics.load(kafka.bootstrap, DAY)
-    return DAY
+def brokers(kafka: KafkaBroker) -> Iterator[TwoBrokers]:
+    """Two brokers that lead the topic, which has all its records."""
+    # `kafka` says whether there can be a broker at all.
+    with KafkaBroker() as first, KafkaBroker(joins=first) as second:
+        replicas = [[1, 2] if partition % 2 else [2, 1] for partition in COUNTS]
+        brokers = TwoBrokers(first, second, DAY.name, replicas)
+        rows = ((partition, DAY.event_time(partition, offset)) for partition, offset in sorted(all_rows(DAY.counts())))
+        topics.produce(brokers.bootstrap, DAY.name, ((*row, None, b"x") for row in rows))
+        yield brokers
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + RUNS))
 def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
-    spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, plant: Plant, tmp_path: Path, seed: int
+    spark: SparkSession, brokers: TwoBrokers, plant: Plant, tmp_path: Path, seed: int
 ) -> None:
-    trio = Trio(plant, spark, kafka.bootstrap, tmp_path, seed)
+    trio = Trio(plant, spark, brokers, tmp_path, seed)
     try:
         for step in trio.steps:
             print(f"seed {seed}: {step}", flush=True)
@@ -221,6 +308,7 @@ def test_through_a_schedule_of_faults_all_is_exact_and_level_again(
         assert not each.above_the_ceiling, name
         others = [other for other in written.values() if other is not each]
         assert max(worst_drift(each, other, DAY.event_time, COUNTS, level_at) for other in others) <= apart, name
+    assert trio.in_the_table() == all_rows(DAY.counts())
 
 
 def widest_batch() -> int:

@@ -106,9 +106,13 @@ class Driver:
         return "\n".join(self.said)
 
     def kill(self) -> None:
-        if self.runs:
-            os.killpg(self._child.pid, signal.SIGKILL)
+        self.signal(signal.SIGKILL)
         self._child.kill()
+
+    def signal(self, number: int) -> None:
+        """Send a signal to Python and its JVM, if they run."""
+        if self.runs:
+            os.killpg(self._child.pid, number)
 
     def _await(self, holds: Any, what: str, timeout_s: float) -> None:
         wait_for(lambda: holds() or not self.runs, timeout_s)

@@ -63,7 +63,7 @@ class ExactSink:
         told = None if plan.coordinator is None else plan.coordinator.value
         noted = Noted(batch_id, plan.planned_at, plan.target, plan.read_limit, told, highest)
         with (self._folder / "plans.jsonl").open("a") as notes:
-            notes.write(json.dumps(asdict(noted)) + "\n")
+            notes.write("\n" + json.dumps(asdict(noted)) + "\n")  # behind one that a full disk has torn
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Written:
         notes = folder / "plans.jsonl"
         lines = notes.read_text().splitlines(keepends=True) if notes.exists() else []
         plans = (
-            Noted(**json.loads(line)) for line in lines if line.endswith("\n")
-        )  # one may have been killed in its note
+            Noted(**json.loads(line)) for line in lines if line.endswith("}\n")
+        )  # one may have been killed in its note, or have found no space for it
         return cls(tuple((each["ended_at"], tuple(map(tuple, each["rows"]))) for each in found), tuple(plans))
 
     @property

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from confluent_kafka import ElectionType, Producer, TopicPartition
@@ -18,15 +18,20 @@ REPLICAS = [[1, 2], [2, 1], [1, 2], [2, 1]]  # the first is the leader while all
 
 
 class TwoBrokers:
-    """A cluster, and a topic of four partitions, half of which the second broker leads."""
+    """A cluster, and a topic of four partitions, half of which the second broker leads.
+    `replicas`: of the topic's partitions.
+    """
 
-    def __init__(self, first: KafkaBroker, second: KafkaBroker, topic: str) -> None:
+    def __init__(
+        self, first: KafkaBroker, second: KafkaBroker, topic: str, replicas: Sequence[Sequence[int]] = REPLICAS
+    ) -> None:
         self.second, self.topic = second, topic
         self.bootstrap = f"{first.bootstrap},{second.bootstrap}"
+        self._leaders = [each[0] for each in replicas]
         self._admin = AdminClient({"bootstrap.servers": self.bootstrap, **topics.QUIET})
-        wanted = NewTopic(topic, len(REPLICAS), replica_assignment=REPLICAS, config=topics.TOPIC_CONFIG)
+        wanted = NewTopic(topic, len(replicas), replica_assignment=[*map(list, replicas)], config=topics.TOPIC_CONFIG)
         self._admin.create_topics([wanted], request_timeout=topics.TIMEOUT_S)[topic].result()
-        self.await_leaders([1, 2, 1, 2])
+        self.await_leaders(self._leaders)
 
     def await_leaders(self, leaders: list[int]) -> None:
         wait_for(lambda: [found.leader for _, found in sorted(self._partitions().items())] == leaders)
@@ -34,9 +39,9 @@ class TwoBrokers:
     def lead_as_before(self) -> None:
         """Once the second broker has caught up."""
         wait_for(lambda: all(len(found.isrs) == 2 for found in self._partitions().values()))
-        led = [TopicPartition(self.topic, partition) for partition in range(len(REPLICAS))]
+        led = [TopicPartition(self.topic, partition) for partition in range(len(self._leaders))]
         self._admin.elect_leaders(ElectionType.PREFERRED, led).result()
-        self.await_leaders([1, 2, 1, 2])
+        self.await_leaders(self._leaders)
 
     def _partitions(self):  # type: ignore[no-untyped-def]
         return self._admin.list_topics(self.topic, timeout=topics.TIMEOUT_S).topics[self.topic].partitions

@@ -1,7 +1,7 @@
 """A real Redis from the system's own package, on a loopback port of its own."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,17 +57,23 @@ class RedisServer(Server):
 
     It keeps nothing over a restart unless `options` say so, such as `("--appendonly", "yes")`
     (redis-server's own arguments). With `tls` it listens over TLS alone, and asks its clients for
-    no certificate unless `options` say so. Raises `RedisMissing`.
+    no certificate unless `options` say so. `env` are further environment variables. Raises
+    `RedisMissing`.
     """
 
     def __init__(
-        self, data: Path | None = None, options: Sequence[str] = NO_PERSISTENCE, tls: Certificates | None = None
+        self,
+        data: Path | None = None,
+        options: Sequence[str] = NO_PERSISTENCE,
+        tls: Certificates | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self._binary = redis_binary()
         super().__init__("redis", data)
         (self.port,) = free_ports(1)
         self._options = tuple(options)
         self._tls = tls
+        self._env = dict(env or {})
 
     @property
     def url(self) -> str:
@@ -86,7 +92,7 @@ class RedisServer(Server):
             "no",
             *self._options,
         ]
-        child = Child("redis-server", command, self.log)
+        child = Child("redis-server", command, self.log, self._env)
         # By its log rather than by a PING: it may ask for a password or a certificate. It says this
         # once its data is there.
         return child.await_ready(lambda: "Ready to accept connections" in child.output(), READY_WITHIN_S)

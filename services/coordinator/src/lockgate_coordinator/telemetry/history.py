@@ -55,7 +55,7 @@ class TurnHistory(TurnListener):
         self._file = os.open(folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._now_ms = now_ms or steady_clock()
         self._configs: dict[str, int] = {}
-        self._torn = False
+        self._gap = False
 
     def stored(self, turn: Turn, versions: tuple[int, int], *, lost: bool) -> None:
         """Append a line for the turn."""
@@ -88,14 +88,15 @@ class TurnHistory(TurnListener):
         self._append({"k": "deleted", "t": self._now_ms(), "group": group})
 
     def _append(self, fields: Mapping[str, Any]) -> None:
-        text = json.dumps(fields, separators=(",", ":"))
-        data = f"{chr(10) * self._torn}{text}\n".encode()
+        data = f"{json.dumps(fields, separators=(',', ':'))}\n".encode()
         written = 0
         with contextlib.suppress(OSError):
             written = os.write(self._file, data)
-        if written < len(data) and not self._torn:
+            if written < len(data):  # a full disk takes a part, which no reader of the file could decode
+                os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+        if written < len(data) and not self._gap:
             log.warning("cannot write to the history, which now has a gap")
-        self._torn = written < len(data)
+        self._gap = written < len(data)
 
 
 def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[str, Any]]:
