@@ -194,6 +194,7 @@ class Trio:
             return send
 
         def kill_broker() -> None:
+            brokers.await_in_sync()
             brokers.second.kill()
             brokers.await_leaders([1] * DAY.partitions)
 

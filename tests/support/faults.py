@@ -182,8 +182,8 @@ class Plant:
     ) -> Iterator[None]:
         """One fault, for the time of a `with`."""
         breaks, mends = {**self._faults(which, group), **(others or {})}[fault]
-        breaks()
         try:
+            breaks()
             yield
         finally:
             mends()

@@ -36,9 +36,13 @@ class TwoBrokers:
     def await_leaders(self, leaders: list[int]) -> None:
         wait_for(lambda: [found.leader for _, found in sorted(self._partitions().items())] == leaders)
 
+    def await_in_sync(self) -> None:
+        """Wait until both brokers have all records, so that either may lead."""
+        wait_for(lambda: all(len(found.isrs) == 2 for found in self._partitions().values()))
+
     def lead_as_before(self) -> None:
         """Once the second broker has caught up."""
-        wait_for(lambda: all(len(found.isrs) == 2 for found in self._partitions().values()))
+        self.await_in_sync()
         led = [TopicPartition(self.topic, partition) for partition in range(len(self._leaders))]
         self._admin.elect_leaders(ElectionType.PREFERRED, led).result()
         self.await_leaders(self._leaders)
