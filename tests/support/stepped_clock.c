@@ -1,10 +1,11 @@
 /* Put the wall clock of a process ahead by the seconds in the file STEPPED_CLOCK, a `long`.
  *
- * Preload it with LD_PRELOAD. A write to the file takes effect at once. Monotonic clocks stay as
- * they are, and a wait until a wall-clock time keeps the length that it had when it began.
+ * Preload it with LD_PRELOAD. A write to the file takes effect at once, also for waits until a
+ * wall-clock time. Monotonic clocks stay as they are.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define LEAST_WALL_CLOCK_S 1000000000 /* a monotonic clock shows less */
+#define LOOK_EVERY_NS 50000000
 
 static volatile const long *ahead_s;
 
@@ -58,14 +60,35 @@ int timespec_get(struct timespec *at, int base)
     return base == TIME_UTC && !clock_gettime(CLOCK_REALTIME, at) ? base : 0;
 }
 
+static int before(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec != other->tv_sec ? one->tv_sec < other->tv_sec : one->tv_nsec < other->tv_nsec;
+}
+
 int pthread_cond_timedwait(pthread_cond_t *restrict met, pthread_mutex_t *restrict lock,
                            const struct timespec *restrict until)
 {
     static int (*wait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-    struct timespec real = *until;
+    struct timespec now, look;
+    int failed;
     if (!wait && !(wait = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2")))
         wait = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
-    if (ahead_s && real.tv_sec > LEAST_WALL_CLOCK_S)
-        real.tv_sec -= *ahead_s;
-    return wait(met, lock, &real);
+    if (!ahead_s || until->tv_sec < LEAST_WALL_CLOCK_S)
+        return wait(met, lock, until);
+    for (;;) { /* in short waits, since the clock may step meanwhile */
+        clock_gettime(CLOCK_REALTIME, &now);
+        look = now;
+        look.tv_nsec += LOOK_EVERY_NS;
+        if (look.tv_nsec >= 1000000000)
+            look.tv_sec++, look.tv_nsec -= 1000000000;
+        if (!before(&look, until))
+            look = *until;
+        look.tv_sec -= *ahead_s;
+        failed = wait(met, lock, &look);
+        if (failed != ETIMEDOUT)
+            return failed;
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (!before(&now, until))
+            return ETIMEDOUT;
+    }
 }

@@ -28,6 +28,7 @@ log = logging.getLogger("lockgate")
 Rebalance = Callable[[list[Key]], None]
 _COMMIT_S = 10.0  # for the coordinator of Kafka's group
 _COMMIT_AGAIN = (KafkaError._WAIT_COORD, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION)
+_LOOK_S, _LOOK_MOST_S = 0.001, 0.005  # the pauses between looks for records
 _OFFSET_INVALID = -1001
 # A position that Kafka does not have is an error, because librdkafka would otherwise silently
 # continue at another offset. `reading.lost_positions` applies the user's auto.offset.reset.
@@ -152,8 +153,13 @@ class KafkaClient:
         """
         try:
             self._collections.before(most)
-            first = self._consumer.poll(timeout_s) if timeout_s > 0 else None
-            found: list[Message] = self._consumer.consume(most, 0) if first is None else [first]
+            found: list[Message] = self._consumer.consume(most, 0)
+            ends, pause_s = time.monotonic() + timeout_s, _LOOK_S
+            # librdkafka would wait by the wall clock, an hour longer if it is set back by an hour.
+            while not found and (left_s := ends - time.monotonic()) > 0:
+                time.sleep(min(pause_s, left_s))
+                pause_s = min(2 * pause_s, _LOOK_MOST_S)
+                found = self._consumer.consume(most, 0)
         except (KafkaException, RuntimeError) as error:
             raise failed(self._where, "gave no records", error) from error
         if self._failure is not None:
