@@ -5,7 +5,7 @@ their history.
 `lockgate.group.alignment` proves how far apart the queries may be. Under `strict` that is the
 drift. Under `joint` it is the drift or a batch of the query that is behind, whichever is greater.
 
-`LOCKGATE_FAULT_RUNS` (default 50) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a
+`LOCKGATE_FAULT_RUNS` (default 25) schedules from seed `LOCKGATE_FAULT_SEED` (default 1) on, each a
 test of its own.
 """
 
@@ -40,7 +40,7 @@ from support.queries import kafka_stream
 from support.schedules.world import started
 from support.two_brokers import TwoBrokers
 
-RUNS = int(os.environ.get("LOCKGATE_FAULT_RUNS", "50"))
+RUNS = int(os.environ.get("LOCKGATE_FAULT_RUNS", "25"))
 FIRST_SEED = int(os.environ.get("LOCKGATE_FAULT_SEED", "1"))
 
 RECORDS = 6_000
