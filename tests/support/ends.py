@@ -6,4 +6,4 @@ from lockgate_spark.logs.requests import Offsets
 
 def look(log: KafkaSplitLog, now: int, positions: Offsets, ends: Offsets) -> None:
     """Asks what a plan asks before the ends, and notes these ends, seen after `now` (ms)."""
-    log.note_ends(log.ask_ends(now, lambda: ends), positions)
+    log.note_ends(now, positions, *log.ask_ends(lambda: ends))

@@ -12,7 +12,6 @@ from py4j.protocol import Py4JJavaError
 
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.requests import EndsAsked
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.ends import look
@@ -271,7 +270,7 @@ def test_available_now_keeps_what_was_known_at_the_start(open_log: Open, kafka: 
     log = open_log()
     log.set_splits(ends)
     append(kafka, topic, p1=[1])
-    log.note_ends(EndsAsked(9_000, ends, log.requests.uncommitted_ends()), starts(ends), 5_000)
+    log.note_ends(9_000, starts(ends), ends, log.requests.uncommitted_ends(), 5_000)
     assert (log.learned[f"{topic}-0"].known_until, log.learned[f"{topic}-1"].known_until) == (9_000, 5_000)
 
 

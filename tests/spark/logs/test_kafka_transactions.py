@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 
 from lockgate.watermark import MIN
 from lockgate_spark.logs.kafka import KafkaSplitLog
-from lockgate_spark.logs.requests import EndsAsked, Offsets
+from lockgate_spark.logs.requests import Offsets
 from lockgate_testbed.kafka import KafkaBroker
 from support.answers import wait_for
 from support.ends import look
@@ -43,7 +43,7 @@ def test_open_transaction_stops_known_until_until_its_commit(
     log.set_splits([split])
 
     def look(now: int, end: int) -> int:
-        log.note_ends(EndsAsked(now, {split: end}, log.requests.uncommitted_ends()), {split: 0})
+        log.note_ends(now, {split: 0}, {split: end}, log.requests.uncommitted_ends())
         return log.learned[split].known_until
 
     assert look(1_000, 0) == 1_000
@@ -76,7 +76,7 @@ def test_what_was_never_seen_is_known_until_min(open_log: Open, transactions: Pr
     log.set_splits([split])
     transactions.begin_transaction()
     send(transactions, topic, 10)
-    log.note_ends(EndsAsked(2_000, {split: 0}, log.requests.uncommitted_ends()), {split: 0})
+    log.note_ends(2_000, {split: 0}, {split: 0}, log.requests.uncommitted_ends())
     assert log.learned[split].known_until == MIN
     transactions.abort_transaction(30)
 

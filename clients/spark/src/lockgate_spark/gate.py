@@ -5,10 +5,11 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from lockgate_http.errors import ConfigurationError
+from lockgate_http.group.joining import check_coordinator
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
-from lockgate_spark.group.joining import check_coordinator
+from lockgate_spark.group.joining import agreement_of
 from lockgate_spark.ineffective import warn_of_gate
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.spark_lines import settings_of
@@ -62,7 +63,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     warn_of_gate(alignment)
     if alignment.mode == "observe":
         return ObservedFunction(fn, alignment, alignment.event_time)
-    check_coordinator(alignment)
+    check_coordinator(alignment.coordinator, agreement_of(alignment))
     return GatedFunction(fn, alignment, alignment.event_time)
 
 

@@ -1,7 +1,6 @@
 """Checks a query's settings before it joins its group, and makes the membership of a run."""
 
 from lockgate.wire.events import CatchUp
-from lockgate_http.group import joining
 from lockgate_http.group.agreement import Agreement, source_name
 from lockgate_http.group.group_session import GroupSession
 from lockgate_http.group.membership import Membership
@@ -34,16 +33,3 @@ def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
     source = source_name(coordinator.source, run.name, run.query_id)
     session = GroupSession.joined(coordinator)
     return Membership(session, coordinator, agreement_of(alignment), source, owner=run.query_id, run=run.run_id)
-
-
-def check_coordinator(alignment: Alignment) -> None:
-    """Check the token and the group's settings before the query runs. `alignment` must have a
-    coordinator. An unreachable coordinator only causes a warning.
-
-    Raises `AccessDenied` if the coordinator rejects the token, `NotACoordinator` if another server
-    answers, and `ConfigurationError` if the query's settings contradict the group's, if the query
-    may not create the group, or if TLS settings are wrong.
-    """
-    assert alignment.coordinator is not None
-    agreement = agreement_of(alignment)
-    joining.check_coordinator(alignment.coordinator, agreement)

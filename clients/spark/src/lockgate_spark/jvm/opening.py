@@ -8,9 +8,10 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from lockgate_http.errors import ConfigurationError
+from lockgate_http.group.joining import check_coordinator
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.group.joining import check_coordinator, joined
+from lockgate_spark.group.joining import agreement_of, joined
 from lockgate_spark.ineffective import warn_of_options
 from lockgate_spark.jvm.dropped import KafkaSource
 from lockgate_spark.jvm.inspection import check_spark
@@ -50,7 +51,7 @@ def check_before(spark: Any, alignment: Alignment) -> None:
         if folder_of(alignment.report) is not None:
             write_at_the_end()
     elif alignment.coordinator is not None:
-        check_coordinator(alignment)
+        check_coordinator(alignment.coordinator, agreement_of(alignment))
 
 
 class SparkAlignedRun(AlignedRun):

@@ -33,34 +33,29 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 @dataclass(slots=True)
 class Highest:
     """Progress of the search for the highest event time in one split. `record` is the record with
-    the highest event time read so far; None at first. The *claim* is the record that Kafka's last
-    look-up has returned, as long as no read has confirmed or refuted it.
+    the highest event time read so far; None at first. `named` is the record that Kafka's last
+    look-up has returned; None if it has returned no offset. It is the `claim` if it lies below the
+    end, until a read has confirmed or refuted it.
     """
 
     record: Head | None = None
-    _named: Head | None = None  # by the last look-up
-    _claim: Head | None = None  # what was named below the end, and is not looked at yet
+    named: Head | None = None
+    claim: Head | None = None
     _false: Head | None = None  # what was named last and is no record
     _looked: tuple[int, int] = (0, 0)  # a stretch without a gap in which all records are known
     _last: int = -1  # the last record that was read
     _back: int = 1  # how far below the end the last record was found
     _tail_of: int = -1  # the end below which it was looked for last
 
-    def name(self, head: Head | None) -> None:
-        """Store `head`, the result of Kafka's last look-up of the highest timestamp in the split;
-        None if the look-up has returned no offset.
-        """
-        self._named = head
-
     def ends_at(self, end: int, credible: Credible) -> None:
         """Set the `end` of the log. The result of the last look-up becomes the claim if it lies
         below `end` and is credible.
         """
         if end < self._looked[1]:  # the topic was created again
-            self.record = self._claim = self._false = None
+            self.record = self.claim = self._false = None
             self._looked, self._last, self._tail_of = (0, 0), -1, -1
-        if self._is_below(end, credible) and self._named != self._false:
-            self._claim = self._named
+        if self._is_below(end, credible) and self.named != self._false:
+            self.claim = self.named
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
@@ -82,40 +77,36 @@ class Highest:
         its offset lies between `start` and `stop`: all records there were read, so the claim is no
         record.
         """
-        if self._claim is None:
+        if self.claim is None:
             return
-        if not self._is_above(self._claim):
-            self._claim = None
-        elif start <= self._claim.offset < stop:
-            self._claim, self._false = None, self._claim
+        if not self._is_above(self.claim):
+            self.claim = None
+        elif start <= self.claim.offset < stop:
+            self.claim, self._false = None, self.claim
 
     def _is_below(self, end: int, credible: Credible) -> bool:
-        return self._named is not None and self._named.offset < end and credible.has(self._named.event_time)
+        return self.named is not None and self.named.offset < end and credible.has(self.named.event_time)
 
     def _is_above(self, head: Head) -> bool:
         return self.record is None or head.event_time > self.record.event_time
 
-    def claim(self, end: int) -> int | None:
+    def claimed_from(self, end: int) -> int | None:
         """Return the offset at which to start the read that checks the claim; None if there is no
         claim. The read ends at `end`, and may start before the claim, so that it also shows the
         last records below `end`.
         """
-        if self._claim is None:
+        if self.claim is None:
             return None
-        if self._claim.offset < max(self._looked[1], end - _CLOSE):
-            return self._claim.offset
-        return max(self._looked[1], min(self._claim.offset, end - self._back))
-
-    def claimed(self) -> int | None:
-        """Return the offset of a claim that is not checked yet; None if there is none."""
-        return None if self._claim is None else self._claim.offset
+        if self.claim.offset < max(self._looked[1], end - _CLOSE):
+            return self.claim.offset
+        return max(self._looked[1], min(self.claim.offset, end - self._back))
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
         """Return the search for the last record below `end`. Return None if this search was made
         before for the same `end`, or if that record or the record with the highest event time is
         known already.
         """
-        named = self._named if self._is_below(end, credible) else None
+        named = self.named if self._is_below(end, credible) else None
         if self._tail_of == end or (named is not None and not self._is_above(named)):
             return None
         low, high = self._looked
@@ -139,10 +130,10 @@ def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Cre
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)
-    claims = {split: known.claim(ends[split]) for split, known in splits.items()}
+    claims = {split: known.claimed_from(ends[split]) for split, known in splits.items()}
     if ranges := {split: (at, ends[split]) for split, at in claims.items() if at is not None}:
         read(ranges)
-    if left := {split: (at, ends[split]) for split, known in splits.items() if (at := known.claimed()) is not None}:
+    if left := {split: (known.claim.offset, ends[split]) for split, known in splits.items() if known.claim is not None}:
         read(left)
     tails = {split: tail for split, known in splits.items() if (tail := known.tail(ends[split], credible)) is not None}
     search(tails, read)

@@ -13,22 +13,18 @@ reads, and only one or two in a log whose event times rise evenly.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lockgate.plan.model import Head
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
-
-MOST_READS = 12
 
 
 @dataclass
 class IndexedSplitLog(KafkaSplitLog):
     """Looks up offsets and event times in one source's Kafka partitions, by reading records."""
 
-    @property
-    def read_budget_spent(self) -> bool:
-        """Whether this plan has reached `MOST_READS`, the limit on reads of single records."""
-        return self._reads >= MOST_READS
+    MOST_READS: ClassVar[int] = 12
 
     def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         found, crossings = {}, {}

@@ -29,7 +29,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from heapq import nlargest
-from typing import Any
+from typing import Any, ClassVar
 
 from lockgate.plan.model import Head
 from lockgate.watermark import MIN, add
@@ -37,11 +37,10 @@ from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.crossing import Crossing, Ranges, Reading, search
 from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.points import Learned
-from lockgate_spark.logs.requests import EndsAsked, KafkaRequests, Offsets
+from lockgate_spark.logs.requests import KafkaRequests, Offsets
 
 log = logging.getLogger("lockgate")
 
-MOST_READS = 64
 SAMPLED = 4  # splits that one sample of the out-of-orderness inspects
 MOST_CONFIRMED = 64  # splits in which a plan reads the stop that only a look-up has returned
 MOST_ANEW = 2  # times that a plan is made again for markers that hide little
@@ -56,6 +55,8 @@ class KafkaSplitLog:
     `learned` maps each split to the findings about it so far, and `asks_before_ends` says whether
     `ask_ends` will first ask Kafka for the highest event times.
     """
+
+    MOST_READS: ClassVar[int] = 64
 
     jvm: InitVar[Any]  # a `KafkaLog.java`
     credible: Credible = field(default_factory=Credible)
@@ -100,14 +101,14 @@ class KafkaSplitLog:
     @property
     def read_budget_spent(self) -> bool:
         """Whether this plan has reached `MOST_READS`, the limit on reads of single records."""
-        return self._reads >= MOST_READS
+        return self._reads >= self.MOST_READS
 
-    def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
-        """Ask where the logs end by calling `ends` at `now` (wall clock in ms), and return the
-        answers. All further calls refer to the splits that `ends` returns.
+    def ask_ends(self, ends: Callable[[], Offsets], live: bool = False) -> tuple[Offsets, Offsets | None]:
+        """Ask where the logs end by calling `ends`, and return the answer with the uncommitted ends
+        (None unless `live`). All further calls refer to the splits that `ends` returns.
 
         Two values must not be newer than the ends, so they are requested first: the highest event
-        times, if the last plan used them, and the uncommitted ends, if `live`.
+        times, if the last plan used them, and the uncommitted ends.
         """
         if self.asks_before_ends:
             self._ask_highest()
@@ -117,24 +118,26 @@ class KafkaSplitLog:
         if not self.has_splits(found):
             self.set_splits(found)
             uncommitted = self.requests.uncommitted_ends() if live else None
-        return EndsAsked(now, found, uncommitted)
+        return found, uncommitted
 
-    def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
-        """Update two times (ms) of each split from the broker's end offsets: `caught_up_since`, the
-        time since which the position has been at the end, and `known_until`, the time up to which
-        all appends to the split are below its end. Also set the end in the split's `highest`.
+    def note_ends(
+        self, now: int, positions: Offsets, ends: Offsets, live_ends: Offsets | None = None, fixed_at: int | None = None
+    ) -> None:
+        """Update two times (ms) of each split from the ends that Kafka returned after `now` (wall
+        clock in ms): `caught_up_since`, the time since which the position has been at the end, and
+        `known_until`, the time up to which all appends to the split are below its end. Also set the
+        end in the split's `highest`.
 
         Under Trigger.AvailableNow, the ends were fixed at the wall-clock time `fixed_at` (ms). The
         live ends include later records and open transactions. `known_until` never falls, and rises
         as follows:
 
-        * to `asked.now` if the live end of a split is not above its end: all appends are known;
+        * to `now` if the live end of a split is not above its end: all appends are known;
         * not at all if the live end is above it and the source reads only committed records,
           because an open transaction may have begun at any time;
-        * in all other cases, and if live ends were not requested, to `fixed_at`, or to `asked.now`
-          if the ends are not fixed.
+        * in all other cases, and if live ends were not requested, to `fixed_at`, or to `now` if
+          the ends are not fixed.
         """
-        now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
         hidden = MIN if self.requests.reads_committed else since_fixed
         for split in self.requests.order:
@@ -284,7 +287,7 @@ class KafkaSplitLog:
             )
         named = named or {}
         for split, learned in self.learned.items():
-            learned.highest.name(named.get(split))
+            learned.highest.named = named.get(split)
         for split, head in named.items():
             self._meet(split, head)
         self._highest_is_fresh = True

@@ -4,7 +4,6 @@ Numbers travel as packed longs, in the order of the splits.
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,19 +18,6 @@ MOST_PASSED = 20_000  # records without a credible event time, in one read
 
 _SAMPLE_MS = 1_000  # the longest wait for a sample
 _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
-
-
-@dataclass(frozen=True, slots=True)
-class EndsAsked:
-    """The `ends` of the logs up to which a plan may read, as Kafka returned them after `now` (wall
-    clock in ms). The ends in `live` include open transactions and records appended since
-    AvailableNow fixed the ends. `live` was requested before `ends`; it is None if it was not
-    requested.
-    """
-
-    now: int
-    ends: Offsets
-    live: Offsets | None = None
 
 
 class KafkaRequests:

@@ -2,15 +2,17 @@
 `SplitLog` over the logs of several sources.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from lockgate.plan.model import Backlog, Head, Plan
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
+
+T = TypeVar("T")
 
 Key = tuple[int, str]
 """A split of a query: the index of its source, and its name."""
@@ -66,7 +68,7 @@ class Source(Protocol):
 class Unread:
     """The positions and ends of all sources' splits. Requests go to each source's `KafkaSplitLog`.
     `live_ends` maps the sources for which they were requested to ends that include open
-    transactions and later records (`EndsAsked.live`).
+    transactions and later records.
     """
 
     sources: Mapping[int, Source]
@@ -95,8 +97,7 @@ class Unread:
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
             source.log.set_splits(start)
-            asked = source.log.ask_ends(now, partial(source.ends, start), live=hides)
-            found = asked.ends
+            found, live = source.log.ask_ends(partial(source.ends, start), live=hides)
             if found.keys() != start.keys():
                 begins = source.log.requests.begins()
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
@@ -104,9 +105,9 @@ class Unread:
             # records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
-            source.log.note_ends(asked, positions[i], source.fixed_at)
-            if asked.live is not None:
-                live_ends[i] = asked.live
+            source.log.note_ends(now, positions[i], found, live, source.fixed_at)
+            if live is not None:
+                live_ends[i] = live
         return cls(sources, positions, ends, live_ends)
 
     def splits(self) -> Iterator[tuple[Key, int, int]]:
@@ -141,29 +142,20 @@ class Unread:
             (i, split): Backlog(
                 source=i,
                 position=position,
-                end=source.log.end_of_search(split, self.ends[i][split]),
-                known_until=source.log.learned[split].known_until,
-                caught_up_since=source.log.learned[split].caught_up_since,
+                end=self.sources[i].log.end_of_search(split, end),
+                known_until=self.sources[i].log.learned[split].known_until,
+                caught_up_since=self.sources[i].log.learned[split].caught_up_since,
             )
-            for i, source in self.sources.items()
-            for split, position in self.positions[i].items()
+            for (i, split), position, end in self.splits()
         }
 
     def heads(self) -> dict[Key, Head]:
         """Return the first unread record of each split."""
-        return {
-            (i, s): h
-            for i, source in self.sources.items()
-            for s, h in source.log.heads(self.positions[i], self.ends[i]).items()
-        }
+        return self._of_all(lambda i, log: log.heads(self.positions[i], self.ends[i]))
 
     def first_after(self, event_time: int) -> dict[Key, Head]:
         """Return, for each split, the first unread record above `event_time` (ms)."""
-        return {
-            (i, split): head
-            for i, source in self.sources.items()
-            for split, head in source.log.first_after(event_time, self.positions[i], self.ends[i]).items()
-        }
+        return self._of_all(lambda i, log: log.first_after(event_time, self.positions[i], self.ends[i]))
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
         """Return whether the logs confirm `stops`, as `KafkaSplitLog.confirm` says."""
@@ -179,14 +171,11 @@ class Unread:
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):
                 yield (i, split), head
-        for i, source in self.sources.items():
-            for split, head in source.log.last_met(self.ends[i]).items():
-                yield (i, split), head
+        yield from self._of_all(lambda i, log: log.last_met(self.ends[i])).items()
 
     def highest(self) -> dict[Key, int]:
         """Return the highest known event time (ms) among the records below each split's end."""
-        return {
-            (i, split): time
-            for i, source in self.sources.items()
-            for split, time in source.log.highest(self.ends[i]).items()
-        }
+        return self._of_all(lambda i, log: log.highest(self.ends[i]))
+
+    def _of_all(self, ask: Callable[[int, KafkaSplitLog], Mapping[str, T]]) -> dict[Key, T]:
+        return {(i, split): found for i, source in self.sources.items() for split, found in ask(i, source.log).items()}
