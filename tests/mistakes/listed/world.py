@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_cli.__main__ import cli
 from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.group.joining import check_coordinator
 from lockgate_spark import Alignment, Coordinator, align, align_all, gate
 from lockgate_spark.conf import configured, enabled
-from lockgate_spark.group.joining import check_coordinator
+from lockgate_spark.group.joining import agreement_of
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, serving
@@ -77,7 +78,7 @@ class World:
         configured(Alignment(), {key: value})
 
     def join(self, coordinator: Coordinator, **options: Any) -> None:
-        check_coordinator(Alignment(coordinator=coordinator, **options))
+        check_coordinator(coordinator, agreement_of(Alignment(coordinator=coordinator, **options)))
 
     def register(self, coordinator: Coordinator) -> None:
         with CoordinatorClient(coordinator) as client:
