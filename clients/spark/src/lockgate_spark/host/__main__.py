@@ -10,8 +10,7 @@ import sys
 import threading
 
 from lockgate import __version__
-from lockgate_spark.host.answers import HostAnswers
-from lockgate_spark.host.driver import Driver
+from lockgate_spark.host.answers import Driver, HostAnswers
 from lockgate_spark.report.files import write_all
 
 
