@@ -50,7 +50,7 @@ def parts(spark: SparkSession, ranges: list[Range], cores: int, params: dict[str
         pytest.param(
             [(0, 0, 2_200)], 8, [(0, 0, 1_000), (0, 1_000, 2_000), (0, 2_000, 2_200)], id="a share has 1,000 offsets"
         ),
-        pytest.param([(0, 0, 1_050)], 8, [(0, 0, 1_050)], id="too few offsets"),
+        pytest.param([(0, 0, 1_250)], 8, [(0, 0, 1_250)], id="too few offsets"),
         pytest.param(
             [(0, 0, 100), (1, 0, 9_100)],
             4,
@@ -64,10 +64,10 @@ def parts(spark: SparkSession, ranges: list[Range], cores: int, params: dict[str
             id="the smallest ranges fill a share first",
         ),
         pytest.param(
-            [(0, 0, 9_500), (1, 0, 4_900), (2, 0, 4_600)],
+            [(0, 0, 9_500), (1, 0, 4_000), (2, 0, 3_000)],
             2,
-            [(0, 0, 9_500), (1, 0, 4_900), (2, 0, 4_600)],
-            id="nothing is cut if all cores are busy anyway",
+            [(0, 0, 9_500), (1, 0, 4_000), (2, 0, 3_000)],
+            id="nothing is cut if that saves little",
         ),
         pytest.param(
             [(n, 0, 9_000 + n) for n in range(4)], 4, [(n, 0, 9_000 + n) for n in (3, 2, 1, 0)], id="all even"

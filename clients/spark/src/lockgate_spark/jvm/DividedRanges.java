@@ -30,8 +30,8 @@ public class DividedRanges implements UnaryOperator, Comparator {
 
     /**
      * A core's share is as many offsets as all others have, and at least `least`. The ranges are laid end to end, the smallest first, and cut
-     * where a share ends, but for pieces below a sixteenth of a share. Nothing is cut if no task is larger than a share, or if the cores are
-     * busy for about as long with whole ranges. The largest come first: Spark has the ranges in no order, and all cores but one would wait
+     * where a share ends, but for pieces below a sixteenth of a share. Nothing is cut if whole ranges keep the cores busy for at most a quarter
+     * longer, since each task takes time to start. The largest come first: Spark has the ranges in no order, and all cores but one would wait
      * for a large one that began last.
      */
     public InputPartition[] divided(InputPartition[] whole, int cores) {
@@ -43,7 +43,7 @@ public class DividedRanges implements UnaryOperator, Comparator {
         }
         InputPartition[] ranges = sorted(parts);
         long share = Math.max(least, (all + cores - 1) / cores), small = share / 16, room = share;
-        if (longest(ranges, cores) <= share + small) return ranges;
+        if (longest(ranges, cores) <= share + share / 4) return ranges;
         parts.clear();
         for (int i = ranges.length - 1; i >= 0; i--) {
             KafkaOffsetRange range = range(ranges[i]);
