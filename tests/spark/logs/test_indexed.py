@@ -14,7 +14,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head
 from lockgate_spark import Alignment
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
+from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import SAMPLED
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
@@ -104,7 +104,7 @@ def test_plan_over_any_log_bounds_its_reads_and_stops_at_the_target(logs: list[l
     source.log = IndexedSplitLog(source.jvm)
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
     plan = Draft(LogAnswers(unread.backlogs(), unread, Bounds(max_drift=500, idle_timeout=60_000), {0: budget})).plan()
-    assert source.log.look_ups <= MOST_READS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
+    assert source.log.look_ups <= IndexedSplitLog.MOST_READS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
     assert 0 < plan.offsets <= budget
     for (_, split), made in plan.splits.items():
         left = source.records[split][made.end :]
