@@ -16,23 +16,24 @@ CONSTANTS
     Deaths, Leases, Outages, Losses, Failovers,     \* how often each happens at most
     Explicit,   \* each attempt of a coordinator at a commit is a step of its own
     Delayed,    \* an event may be received long after later ones
+    Straggling, \* an answer of a lost history may be received after news of the present one
     Broken      \* the rules that are broken on purpose
 
 VARIABLES
     store,      \* the group as the store has it
-    backup,     \* the group to which a failover returns
+    backup,     \* the group to which the next failover returns, once it is chosen
     clock,      \* the highest number that was given out before the last loss
     wire,       \* an event that is delayed
     pos,        \* how far each reader has read (its watermark)
     reader,     \* what each reader's client knows
     answer,     \* answers on their way to the readers
-    owes,       \* of each reader: the others whose watermark limits a ceiling that it has received
+    owed,       \* of each reader: the others whose watermark limits a ceiling that it has received
     old,        \* of each reader: a report of a fenced run that is still on its way
     quiet,      \* the store has heard no reader for longer than a silence that is no outage
     left,       \* how many faults may still come
-    cache       \* the group as each coordinator remembers it
+    cache       \* the group as each coordinator remembers it, or None if that makes no difference
 
-vars == <<store, backup, clock, wire, pos, reader, answer, owes, old, quiet, left, cache>>
+vars == <<store, backup, clock, wire, pos, reader, answer, owed, old, quiet, left, cache>>
 
 Rule(name) == name \notin Broken
 Min(a, b) == IF a < b THEN a ELSE b
@@ -98,7 +99,7 @@ Confirmed(c) == Rule("compare-and-set") => Base(c) = store
 \* A reader that an event counts may be lost before the event is received. From then on nobody owes it anything.
 Pruned(e, R) == IF e = None THEN None ELSE [e EXCEPT !.with = @ \ R]
 PrunedAnswers(R) == [a \in Readers |-> IF answer[a] = None THEN None ELSE [answer[a] EXCEPT !.event = Pruned(@, R)]]
-Without(R) == [a \in Readers |-> owes[a] \ R]
+Without(R) == [a \in Readers |-> owed[a] \ R]
 
 Commit(c, g, R) ==
     LET new == Evaluated(g)
@@ -107,13 +108,13 @@ Commit(c, g, R) ==
     /\ Confirmed(c)
     /\ store' = new
     /\ cache' = IF Cached THEN [cache EXCEPT ![c] = new] ELSE cache
-    /\ backup' \in IF left.failovers = 0 \/ new = store THEN {backup} ELSE {backup, store}
+    /\ backup' \in IF left.failovers = 0 \/ backup # None \/ new = store THEN {backup} ELSE {backup, store}
     /\ wire' \in IF ~Delayed \/ same THEN {Pruned(wire, R)} ELSE {Pruned(wire, R), Event(new)}
 
 Load(c) ==
     /\ Cached /\ cache[c] # store
     /\ cache' = [cache EXCEPT ![c] = store]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, reader, answer, owes, old, quiet, left>>
+    /\ UNCHANGED <<store, backup, clock, wire, pos, reader, answer, owed, old, quiet, left>>
 
 -----------------------------------------------------------------------------
 \* Commands of readers, and what they receive (registering.py, reporting.py; ceiling.py and membership.py of the client).
@@ -139,27 +140,29 @@ Register(c, r) ==
                 ELSE [Nobody EXCEPT !.epoch = epoch]], {})
     /\ reader' = [reader EXCEPT ![r].epoch = epoch]
     /\ quiet' = FALSE
-    /\ UNCHANGED <<clock, pos, answer, owes, old, left>>
+    /\ UNCHANGED <<clock, pos, answer, owed, old, left>>
 
 Take(c, r, w) ==
     LET g == AfterSilence(Base(c)) IN
     Commit(c, [g EXCEPT !.started = TRUE, !.members[r] =
         [epoch |-> g.members[r].epoch, has |-> "own", w |-> w, offer |-> Joint, lost |-> "no"]], {})
 
+\* A process has one request in progress at a time, so an older answer that is still on its way is lost. Losing it earlier
+\* would permit no other step: a lost answer and one that never arrives are the same to all.
 Report(c, r) ==
-    /\ reader[r].alive /\ reader[r].epoch # 0 /\ answer[r] = None /\ Knows(Base(c), r)
+    /\ reader[r].alive /\ reader[r].epoch # 0 /\ Knows(Base(c), r)
     /\ Take(c, r, pos[r])
     /\ answer' = [answer EXCEPT ![r] = [event |-> Event(store'), age |-> "recent"]]
     /\ reader' = [reader EXCEPT ![r].lowest = pos[r], ![r].news = FALSE]
     /\ quiet' = FALSE
-    /\ UNCHANGED <<clock, pos, owes, old, left>>
+    /\ UNCHANGED <<clock, pos, owed, old, left>>
 
-\* A process has one request in progress at a time, so no older answer is on its way.
 NotKnown(c, r) ==
-    /\ reader[r].alive /\ reader[r].epoch # 0 /\ answer[r] = None
+    /\ reader[r].alive /\ reader[r].epoch # 0
     /\ Confirmed(c) /\ ~Knows(Base(c), r)
     /\ reader' = [reader EXCEPT ![r].epoch = 0]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, answer, owes, old, quiet, left, cache>>
+    /\ answer' = [answer EXCEPT ![r] = None]
+    /\ UNCHANGED <<store, backup, clock, wire, pos, owed, old, quiet, left, cache>>
 
 \* A report of a run that has died arrives late.
 LateReport(c, r) ==
@@ -167,7 +170,7 @@ LateReport(c, r) ==
     /\ IF Rule("epochs") THEN Base(c).members[r].epoch = old[r].epoch ELSE TRUE
     /\ Take(c, r, old[r].w)
     /\ quiet' = FALSE
-    /\ UNCHANGED <<clock, pos, reader, answer, owes, old, left>>
+    /\ UNCHANGED <<clock, pos, reader, answer, owed, old, left>>
 
 Receive(r) ==
     LET e == answer[r].event
@@ -178,9 +181,12 @@ Receive(r) ==
     /\ reader' = [reader EXCEPT ![r] =
             [me EXCEPT !.age = answer[r].age, !.version = e.version,
                        !.rev = IF newer THEN me.rev ELSE e.rev, !.ceiling = IF newer THEN me.ceiling ELSE e.ceiling]]
-    /\ owes' = IF newer THEN owes ELSE [owes EXCEPT ![r] = @ \union (e.with \ {r})]
+    /\ owed' = IF newer THEN owed ELSE [owed EXCEPT ![r] = @ \union (e.with \ {r})]
     /\ answer' = [answer EXCEPT ![r] = None]
     /\ UNCHANGED <<store, backup, clock, wire, pos, old, quiet, left, cache>>
+
+\* The answer is of the history that a failover has lost.
+Straggles(r) == IF store = None \/ answer[r] = None THEN FALSE ELSE answer[r].event.rev > store.rev
 
 Hear(r, e) ==
     LET me == reader[r]
@@ -192,24 +198,20 @@ Hear(r, e) ==
     /\ me.alive /\ me.rev # 0 /\ e.rev > me.rev
     /\ (trusted \/ e.ceiling <= me.ceiling) = TRUE
     /\ reader' = [reader EXCEPT ![r].rev = e.rev, ![r].ceiling = e.ceiling, ![r].news = TRUE]
-    /\ owes' = [owes EXCEPT ![r] = @ \union (e.with \ {r})]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, answer, old, quiet, left, cache>>
+    /\ owed' = [owed EXCEPT ![r] = @ \union (e.with \ {r})]
+    /\ answer' = IF Straggles(r) /\ ~Straggling THEN [answer EXCEPT ![r] = None] ELSE answer
+    /\ UNCHANGED <<store, backup, clock, wire, pos, old, quiet, left, cache>>
 
 HearNews(r) ==
     \/ wire # None /\ Hear(r, wire)
     \/ store # None /\ Hear(r, Event(store))
-
-LoseAnswer(r) ==
-    /\ answer[r] # None
-    /\ answer' = [answer EXCEPT ![r] = None]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, reader, owes, old, quiet, left, cache>>
 
 \* A plan reads at once: a reader whose batch takes long is one that reports late.
 Plan(r) ==
     /\ reader[r].alive /\ reader[r].rev # 0
     /\ \E to \in pos[r] + 1 .. Min(pos[r] + Batch, IF Rule("plan within the ceiling") THEN reader[r].ceiling ELSE End) :
         pos' = [pos EXCEPT ![r] = to]
-    /\ UNCHANGED <<store, backup, clock, wire, reader, answer, owes, old, quiet, left, cache>>
+    /\ UNCHANGED <<store, backup, clock, wire, reader, answer, owed, old, quiet, left, cache>>
 
 -----------------------------------------------------------------------------
 \* Time.
@@ -219,7 +221,7 @@ LeasePasses(r) ==
     /\ ~Overdue(r)
     /\ reader' = [reader EXCEPT ![r].age = "old"]
     /\ answer' = [answer EXCEPT ![r] = IF @ = None THEN None ELSE [@ EXCEPT !.age = "old"]]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, owes, old, quiet, left, cache>>
+    /\ UNCHANGED <<store, backup, clock, wire, pos, owed, old, quiet, left, cache>>
 
 \* The store's lease of the reader ends. It began when the report came, so by then the reader is overdue.
 EndLease(c, r) ==
@@ -228,7 +230,7 @@ EndLease(c, r) ==
     /\ Base(c).members[r].has # "nothing" /\ Base(c).members[r].lost = "no"
     /\ Rule("leases") => Overdue(r)
     /\ Commit(c, [Base(c) EXCEPT !.members[r].lost = IF quiet THEN "in silence" ELSE "alone", !.members[r].offer = FALSE], gone)
-    /\ owes' = Without(gone) /\ answer' = PrunedAnswers(gone)
+    /\ owed' = Without(gone) /\ answer' = PrunedAnswers(gone)
     /\ left' = [left EXCEPT !.leases = @ - 1]
     /\ UNCHANGED <<clock, pos, reader, old, quiet>>
 
@@ -240,7 +242,7 @@ EndGrace(c) ==
     /\ Base(c) # None /\ Base(c).grace
     /\ Rule("grace of a new group") => out = gone
     /\ Commit(c, [Base(c) EXCEPT !.grace = FALSE, !.cap = MAX], gone)
-    /\ owes' = Without(gone) /\ answer' = PrunedAnswers(gone)
+    /\ owed' = Without(gone) /\ answer' = PrunedAnswers(gone)
     /\ UNCHANGED <<clock, pos, reader, old, quiet, left>>
 
 -----------------------------------------------------------------------------
@@ -254,7 +256,7 @@ Silence ==
     /\ quiet' = TRUE /\ left' = [left EXCEPT !.outages = @ - 1]
     /\ reader' = [r \in Readers |-> [reader[r] EXCEPT !.age = Aged(@)]]
     /\ answer' = [r \in Readers |-> IF answer[r] = None THEN None ELSE [answer[r] EXCEPT !.age = Aged(@)]]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, owes, old, cache>>
+    /\ UNCHANGED <<store, backup, clock, wire, pos, owed, old, cache>>
 
 Die(r) ==
     /\ left.deaths > 0 /\ reader[r].alive
@@ -262,7 +264,7 @@ Die(r) ==
     /\ old' = [old EXCEPT ![r] = IF reader[r].epoch = 0 THEN @ ELSE [epoch |-> reader[r].epoch, w |-> pos[r]]]
     /\ answer' = [answer EXCEPT ![r] = None]
     /\ left' = [left EXCEPT !.deaths = @ - 1]
-    /\ UNCHANGED <<store, backup, clock, wire, pos, owes, quiet, cache>>
+    /\ UNCHANGED <<store, backup, clock, wire, pos, owed, quiet, cache>>
 
 \* A new process goes on where the last one was, or from an older checkpoint. Then the others may be far ahead of it.
 Restart(r) ==
@@ -271,7 +273,7 @@ Restart(r) ==
     /\ \E from \in Max(0, pos[r] - Back) .. pos[r] :
         LET gone == IF from < pos[r] THEN {r} ELSE {} IN
         /\ pos' = [pos EXCEPT ![r] = from]
-        /\ owes' = [Without(gone) EXCEPT ![r] = {}]
+        /\ owed' = [Without(gone) EXCEPT ![r] = {}]
         /\ answer' = PrunedAnswers(gone) /\ wire' = Pruned(wire, gone)
     /\ UNCHANGED <<store, backup, clock, old, quiet, left, cache>>
 
@@ -283,7 +285,7 @@ Forget ==
     /\ store' = None /\ backup' = None
     /\ clock' = IF Rule("numbers rise after a loss") THEN Highest(Numbers) ELSE 0
     /\ left' = [left EXCEPT !.losses = @ - 1]
-    /\ UNCHANGED <<wire, pos, reader, answer, owes, old, quiet, cache>>
+    /\ UNCHANGED <<wire, pos, reader, answer, owed, old, quiet, cache>>
 
 \* A replica takes over that lacks the last writes. It cannot protect a reader whose first report it lacks.
 FailOver ==
@@ -292,7 +294,7 @@ FailOver ==
     /\ clock' = IF Rule("numbers rise after a loss") THEN Highest(Numbers) ELSE clock
     /\ left' = [left EXCEPT !.failovers = @ - 1]
     /\ LET gone == {r \in Readers : ~(r \in Counted(backup) /\ backup.members[r].w <= pos[r])} IN
-        owes' = Without(gone) /\ answer' = PrunedAnswers(gone) /\ wire' = Pruned(wire, gone)
+        owed' = Without(gone) /\ answer' = PrunedAnswers(gone) /\ wire' = Pruned(wire, gone)
     /\ UNCHANGED <<pos, reader, old, quiet, cache>>
 
 -----------------------------------------------------------------------------
@@ -301,18 +303,19 @@ Init ==
     /\ pos = [r \in Readers |-> 0]
     /\ reader = [r \in Readers |-> New]
     /\ answer = [r \in Readers |-> None]
-    /\ owes = [r \in Readers |-> {}]
+    /\ owed = [r \in Readers |-> {}]
     /\ old = [r \in Readers |-> None]
     /\ quiet = FALSE
     /\ left = [deaths |-> Deaths, leases |-> Leases, outages |-> Outages, losses |-> Losses, failovers |-> Failovers]
-    /\ cache = [c \in Coordinators |-> store]
+    /\ cache = IF Cached THEN [c \in Coordinators |-> store] ELSE None
 
-Next ==
+Steps ==
     \/ \E c \in Actors, r \in Readers :
         Register(c, r) \/ Report(c, r) \/ NotKnown(c, r) \/ LateReport(c, r) \/ EndLease(c, r)
     \/ \E c \in Actors : EndGrace(c) \/ Load(c)
-    \/ \E r \in Readers : Receive(r) \/ LoseAnswer(r) \/ HearNews(r) \/ Plan(r) \/ LeasePasses(r) \/ Die(r) \/ Restart(r)
+    \/ \E r \in Readers : Receive(r) \/ HearNews(r) \/ Plan(r) \/ Die(r) \/ Restart(r)
     \/ Silence \/ Forget \/ FailOver
+Next == Steps \/ \E r \in Readers : LeasePasses(r)
 
 Spec == Init /\ [][Next]_vars
 
@@ -328,7 +331,7 @@ PlanWithinCeiling == [][\A r \in Readers : pos'[r] > pos[r] => pos'[r] <= reader
 
 \* Whoever has received a ceiling that counts reader r gets none above what r allows, until r is lost, or begins further
 \* behind. Whatever r has reported, its position only rises, so the last position is enough to compare with.
-NoReaderLeftBehind == \A a \in Readers : \A r \in owes[a] : reader[a].ceiling <= pos[r] + Span
+NoReaderLeftBehind == \A a \in Readers : \A r \in owed[a] : reader[a].ceiling <= pos[r] + Span
 
 CeilingWithinReach ==
     store # None => \A r \in Counted(store) :
@@ -342,7 +345,7 @@ NobodyWaitsForever == <>(\A r \in Readers : pos[r] = End)
 \* Further rules of the group.
 
 Events ==
-    (IF store = None THEN {} ELSE {Event(store)}) \union (IF wire = None THEN {} ELSE {wire})
+    {Event(g) : g \in {store, backup} \ {None}} \union ({wire} \ {None})
     \union {answer[r].event : r \in {r \in Readers : answer[r] # None}}
 RevisionNamesOneEvent == \A a, b \in Events : a.rev = b.rev => a.watermark = b.watermark /\ a.ceiling = b.ceiling
 
@@ -350,17 +353,6 @@ FencedMovesNothing ==
     store # None => \A r \in Readers :
         store.members[r].has = "own" /\ store.members[r].epoch = reader[r].epoch => store.members[r].w <= pos[r]
 
-\* Only the order of revisions matters, so states that differ in nothing else are one.
-Rank(n) == Cardinality({m \in
-    {0, clock} \union {reader[r].rev : r \in Readers} \union {answer[r].event.rev : r \in {r \in Readers : answer[r] # None}}
-    \union {g.rev : g \in {store, backup, wire} \ {None}} : m < n})
-RankedEvent(e) == IF e = None THEN None ELSE [e EXCEPT !.rev = Rank(@)]
-Ranked ==
-    <<RankedEvent(store), RankedEvent(backup), RankedEvent(wire), pos, owes, old, quiet, left,
-      IF clock = 0 THEN 0 ELSE <<clock, Rank(clock)>>,
-      [r \in Readers |-> [reader[r] EXCEPT !.rev = Rank(@)]],
-      [r \in Readers |-> IF answer[r] = None THEN None ELSE [answer[r] EXCEPT !.event = RankedEvent(@)]],
-      IF Cached THEN cache ELSE None>>
-
-Symmetry == Permutations(Readers) \union Permutations(Coordinators)
+\* TLC 2.18 ignores a set of only two permutations. So the identity of the coordinators is always one of them.
+Symmetry == Permutations(Readers) \union IF Cached THEN Permutations(Coordinators) ELSE {[c \in Coordinators |-> c]}
 =============================================================================

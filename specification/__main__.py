@@ -27,7 +27,7 @@ def main() -> int:
         parser.error(f"no model is named {', '.join(sorted(unknown))}; there are {', '.join(MODELS)}")
     models = [MODELS[name] for name in chosen.names or MODELS if not (chosen.quick and MODELS[name].long)]
     well = True
-    print("| model | distinct states | seconds | result |\n|---|---|---|---|", flush=True)
+    print("| model | distinct states | processor seconds | result |\n|---|---|---|---|", flush=True)
     for model in models:
         try:
             found = check(model)

@@ -23,7 +23,9 @@ GROUP: Mapping[str, Constant] = {
     "Failovers": 0,
     "Explicit": False,
     "Delayed": False,
+    "Straggling": False,
 }
+THREE: Mapping[str, Constant] = {"Readers": "{r1, r2, r3}"}
 GROUP_PROPERTIES = (
     "PlanWithinCeiling",
     "NoReaderLeftBehind",
@@ -47,9 +49,13 @@ OF_STEPS = {"PlanWithinCeiling"}
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One run of TLC. `constants` are those that differ from the module's defaults. `breaks` is the
-    rule that the model breaks, and `violates` the property that this must violate. `long` models
-    take minutes.
+    """One run of TLC.
+
+    Attributes:
+        constants: Those that differ from the module's defaults.
+        breaks: The rule that the model breaks.
+        violates: The property that TLC must find violated.
+        long: Whether the model takes minutes.
     """
 
     name: str
@@ -60,19 +66,30 @@ class Model:
     liveness: str = ""
     long: bool = False
 
+    @property
+    def reduced(self) -> bool:
+        """Whether TLC checks `Reduced.tla` in place of `Group.tla`."""
+        cached = self.constants.get("Explicit") or self.breaks == "compare-and-set"
+        return self.module == "Group" and not self.liveness and not cached
+
+    @property
+    def root(self) -> str:
+        """The module that TLC loads."""
+        return "Reduced" if self.reduced else self.module
+
     def configuration(self) -> str:
         """Return TLC's configuration file."""
         defaults, properties = (GROUP, GROUP_PROPERTIES) if self.module == "Group" else (SPLITS, SPLITS_PROPERTIES)
         checked = (self.violates,) if self.violates else () if self.liveness else properties
         rules = f'{{"{self.breaks}"}}' if self.breaks else "{}"
         constants = {**defaults, **self.constants}
-        lines = [f"SPECIFICATION {'FairSpec' if self.liveness else 'Spec'}", "CONSTANTS", "  None = None"]
+        specification = "ReducedSpec" if self.reduced else "FairSpec" if self.liveness else "Spec"
+        lines = [f"SPECIFICATION {specification}", "CONSTANTS", "  None = None"]
         lines += [f"  {name} = {_written(value)}" for name, value in constants.items()]
         lines += [f"  Broken = {rules}"]
         # TLC's symmetry is not sound for liveness
         lines += [f"PROPERTY {self.liveness}"] if self.liveness else ["SYMMETRY Symmetry"]
-        cached = constants.get("Explicit") or self.breaks == "compare-and-set"
-        lines += ["VIEW Ranked"] if self.module == "Group" and not self.liveness and not cached else []
+        lines += ["VIEW Abstract"] if self.reduced else []
         lines += [f"{'PROPERTY' if name in OF_STEPS else 'INVARIANT'} {name}" for name in checked if name]
         return "\n".join(lines) + "\n"
 
@@ -85,6 +102,12 @@ def _broken(rule: str, violates: str, module: str = "Group", **constants: Consta
     return Model(f"without: {rule}", module, constants, rule, violates)
 
 
+def _broken_with_failover(rule: str, violates: str) -> Model:
+    name = f"three readers, failover, without: {rule}"
+    return Model(name, constants={**THREE, "Failovers": 1}, breaks=rule, violates=violates, long=True)
+
+
+STRAGGLING: Mapping[str, Constant] = {**THREE, "Failovers": 1, "Straggling": True}
 LOST: Mapping[str, Constant] = {"Leases": 1, "Moves": 0}
 MODELS = {
     model.name: model
@@ -94,11 +117,13 @@ MODELS = {
         Model("group, a reader dies", constants={"Deaths": 1}),
         Model("group, a lease ends", constants={"Leases": 1}),
         Model("group, outage", constants={"Outages": 1, "Leases": 1}),
-        Model("group, lost memory", constants={"Losses": 1}, long=True),
-        Model("group, failover", constants={"Failovers": 1}, long=True),
+        Model("group, lost memory", constants={"Losses": 1}),
+        Model("group, failover", constants={"Failovers": 1}),
         Model("group, late news", constants={"Delayed": True}),
         Model("group, joint", constants={"Joint": True, "Batch": 2}),
-        Model("group, three readers", constants={"Readers": "{r1, r2, r3}", "End": 1}, long=True),
+        Model("group, three readers", constants=THREE),
+        Model("group, three readers, failover", constants={**THREE, "Failovers": 1}, long=True),
+        Model("group, a straggling answer", "Group", STRAGGLING, violates="NoReaderLeftBehind", long=True),
         Model("group, nobody waits forever", liveness="NobodyWaitsForever"),
         _broken("plan within the ceiling", "PlanWithinCeiling"),
         _broken("epochs", "FencedMovesNothing", Readers="{r1}", Deaths=1),
@@ -110,8 +135,11 @@ MODELS = {
         _broken("news of one version", "NoReaderLeftBehind", Losses=1, Deaths=1),
         _broken("ceiling at registration", "NoReaderLeftBehind", Losses=1),
         _broken("grace of a new group", "NoReaderLeftBehind", Losses=1),
+        _broken_with_failover("numbers rise after a loss", "RevisionNamesOneEvent"),
+        _broken_with_failover("compare-and-set", "NoReaderLeftBehind"),
         Model("splits, one moves", "Splits"),
         Model("splits, an owner is lost", "Splits", LOST),
+        Model("splits, three readers, an owner is lost", "Splits", {**LOST, **THREE}, long=True),
         _broken("assignment numbers", "CommittedOnce", "Splits", **LOST),
         _broken("leases of splits", "OneReader", "Splits", **LOST),
         _broken("a reader stops by its own clock", "OneReader", "Splits", **LOST),

@@ -1,10 +1,10 @@
 """Runs TLC, TLA+'s model checker, on one model, and says what it found."""
 
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,12 @@ COMPLETE = "Model checking completed. No error has been found."
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of one run. `violated` is the name of the property that does not hold, or None if
-    all hold in every state.
+    """The result of one run.
+
+    Attributes:
+        states: The number of distinct states.
+        seconds: The processor time that TLC took, whatever else ran meanwhile.
+        violated: The name of the property that does not hold, or None if all hold in every state.
     """
 
     model: Model
@@ -50,15 +54,16 @@ def check(model: Model) -> Found:
     """
     [jar] = jars.tlc()
     with tempfile.TemporaryDirectory() as temporary:
-        # TLC looks for the configuration beside the module, and writes there
-        shutil.copy(FOLDER / f"{model.module}.tla", temporary)
+        # TLC looks for modules and configuration in one folder, and writes there
+        for module in FOLDER.glob("*.tla"):
+            shutil.copy(module, temporary)
         Path(temporary, "model.cfg").write_text(model.configuration())
         command = [java(), "-Xmx2g", "-XX:+UseSerialGC", *(() if model.long else ("-XX:TieredStopAtLevel=1",))]
         command += ["-cp", str(jar), "tlc2.TLC", "-workers", "1", "-deadlock", "-metadir", temporary]
-        command += ["-config", "model.cfg", f"{model.module}.tla"]
-        began = time.monotonic()
+        command += ["-config", "model.cfg", f"{model.root}.tla"]
+        before = _seconds_of_children()
         done = subprocess.run(command, cwd=temporary, capture_output=True, text=True, check=False)
-        seconds = time.monotonic() - began
+        seconds = _seconds_of_children() - before
     states = [found.replace(",", "") for _, found in STATES.findall(done.stdout)]
     violated = VIOLATED.search(done.stdout)
     unfulfilled = UNFULFILLED in done.stdout
@@ -66,3 +71,8 @@ def check(model: Model) -> Found:
         raise RuntimeError(f"TLC could not check the model {model.name!r}:\n{done.stdout[-4000:]}{done.stderr[-1000:]}")
     name = violated[1] if violated else model.liveness if unfulfilled else None
     return Found(model, int(states[-1]), seconds, name, done.stdout)
+
+
+def _seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -14,6 +14,8 @@ from support.left_out import or_left_out
 
 PAGE = CHECKOUT / "docs/internals/specification.md"
 SMALLEST = "without: epochs"
+STEP_BY_STEP = "group, two coordinators step by step"
+THREE_WITH_FAILOVER = "three readers, failover, without: "
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,6 +28,18 @@ def test_a_fenced_report_is_found_once_epochs_are_left_out() -> None:
     found = check(MODELS[SMALLEST])
     assert found.violated == "FencedMovesNothing"
     assert "LateReport" in found.output
+
+
+def test_each_rule_that_a_failover_needs_is_broken_with_three_readers() -> None:
+    named = [model for name, model in MODELS.items() if name.startswith(THREE_WITH_FAILOVER)]
+    whole = MODELS["group, three readers, failover"]
+    assert {model.breaks for model in named} >= {"numbers rise after a loss", "compare-and-set"}
+    assert all(whole.constants.items() <= model.constants.items() for model in named)
+
+
+def test_reduced_module_is_used_unless_a_reduction_is_unsound() -> None:
+    whole = [model for model in MODELS.values() if model.module == "Group" and model.root == "Group"]
+    assert [model.name for model in whole if not model.liveness and model.breaks != "compare-and-set"] == [STEP_BY_STEP]
 
 
 @pytest.mark.long
