@@ -31,7 +31,7 @@ from lockgate_spark.report.findings import BatchLoss, Findings
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
-from lockgate_spark.telemetry.view import BatchAlignment, describe
+from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
@@ -103,7 +103,7 @@ class AlignedRun:
         wait.
         """
         held = self._held_plan
-        return None if held is None else describe(held.plan, replace(self.planner.context(held), before=self.view))
+        return None if held is None else self.planner.view_of(held, self.planner.clock(), self.view)
 
     @property
     def max_drift(self) -> int | None:
@@ -274,8 +274,8 @@ class AlignedRun:
     def _show_held(self, planned: Planned) -> None:
         """Show `planned`, the plan on hold while the query waits, in `status` and in the gauges."""
         self._held_plan = planned
-        if self._gauges is not None:
-            self._gauges.show_held(planned.plan, self.planner.context(planned))
+        if self._gauges is not None and self._gauges.is_due(now := self.planner.clock()):
+            self._gauges.show(self.planner.view_of(planned, now, self._gauges.shown))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Store `offsets`, which Spark receives as the end of the next batch of the source `index`.

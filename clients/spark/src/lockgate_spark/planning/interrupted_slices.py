@@ -16,32 +16,18 @@ A window that begins at or below `t + disorder` may lack records. A window that 
 complete.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from lockgate import watermark
-from lockgate.plan.model import Head
 from lockgate.plan.windows import Windows
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.outside import highest_before
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.planning.steps import Look
 
 BySplit = dict[Key, int]
 """An offset or an event time (ms) of each split."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The unread records from which a draft was made. `heads` maps each split to its first unread
-    record, `disorder` is how far out of order (ms) records may be, and `now` is the wall-clock time
-    in ms.
-    """
-
-    unread: Unread
-    heads: Mapping[Key, Head]
-    disorder: int
-    now: int
 
 
 class InterruptedSlices:
@@ -57,24 +43,24 @@ class InterruptedSlices:
         # where a log was known to begin when its gap was looked at
         self._begins: dict[Key, int] = {}
 
-    def look(self, seen: Seen) -> None:
+    def look(self, look: Look) -> None:
         """Update `upto` for the splits whose next batch does not begin where the last one ended."""
-        for i, positions in seen.unread.positions.items():
+        for i, positions in look.unread.positions.items():
             moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
             if moved:
-                self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
+                self._measure(i, moved, look.unread.sources[i].log.requests.begins(), look)
 
-    def look_at_begins(self, seen: Seen) -> None:
+    def look_at_begins(self, look: Look) -> None:
         """Update `upto` for the splits whose log now begins after their position, because records
         were deleted.
         """
-        for i, source in seen.unread.sources.items():
-            begins, positions = source.log.requests.begins(), seen.unread.positions[i]
+        for i, source in look.unread.sources.items():
+            begins, positions = source.log.requests.begins(), look.unread.positions[i]
             gone = [
                 split for split, at in positions.items() if begins[split] > max(at, self._begins.get((i, split), 0))
             ]
             if gone:
-                self._measure(i, gone, begins, seen)
+                self._measure(i, gone, begins, look)
 
     def took(self, ends: BySplit, start: int, disorder: int) -> tuple[str, ...]:
         """Store `ends`, the offsets at which the planned batch ends. Then remove from `upto` each
@@ -94,11 +80,11 @@ class InterruptedSlices:
         last = max((watermark.add(at, disorder) for at in self.upto.values()), default=watermark.MIN)
         return start if last < start else self._windows.end(last)
 
-    def _measure(self, i: int, splits: Iterable[str], begins: Offsets, seen: Seen) -> None:
-        source, positions = seen.unread.sources[i], {split: seen.unread.positions[i][split] for split in splits}
+    def _measure(self, i: int, splits: Iterable[str], begins: Offsets, look: Look) -> None:
+        source, positions = look.unread.sources[i], {split: look.unread.positions[i][split] for split in splits}
         above = {split: at for split, at in positions.items() if at > begins[split]}
         found = highest_before(
-            source.log, begins, above, seen.disorder, lambda event_time: self._windows.end(event_time) - 1
+            source.log, begins, above, look.bounds.disorder, lambda event_time: self._windows.end(event_time) - 1
         )
         starts = {split: max(at, begins[split]) for split, at in positions.items()}
         upto = {split: before for split, before in found.items() if before is not None}
@@ -107,22 +93,22 @@ class InterruptedSlices:
             for split, at in starts.items()
             if at > 0 and split not in upto and not (split in found and begins[split] == 0)
         }
-        upto |= dict.fromkeys(untold, seen.now) | _first(source, i, untold, seen)
+        upto |= dict.fromkeys(untold, int(look.asked_at * 1000)) | _first(source, i, untold, look)
         self.upto |= {(i, split): max(at, self.upto.get((i, split), watermark.MIN)) for split, at in upto.items()}
         for split, at in positions.items():
             self._joins[i, split], self._begins[i, split] = at, begins[split]
 
 
-def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int]:
+def _first(source: Source, i: int, starts: Offsets, look: Look) -> dict[str, int]:
     """Return the event time (ms) of the first record at or after each offset in `starts`. Splits
     without such a record are left out.
     """
     found = {
         split: head.event_time
         for split, at in starts.items()
-        if (head := seen.heads.get((i, split))) is not None and head.offset >= at
+        if (head := look.answers.heads.get((i, split))) is not None and head.offset >= at
     }
-    ends = seen.unread.ends[i]
+    ends = look.unread.ends[i]
     unknown = {split: (at, ends[split]) for split, at in starts.items() if split not in found and at < ends[split]}
     readings = source.log.find(source.log.credible, unknown) if unknown else {}
     return found | {split: reading.found.event_time for split, reading in readings.items() if reading.found is not None}

@@ -24,7 +24,7 @@ from lockgate_spark.planning.producers import Producers
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, warn_at_start
-from lockgate_spark.planning.steps import Look, draft
+from lockgate_spark.planning.steps import Look
 from lockgate_spark.telemetry.observer import Observer
 
 _SAMPLE_S = 1.0  # the least time between two looks at how far records are out of order
@@ -104,7 +104,7 @@ class Looker:
         (`Slices.look`). Do nothing without slices.
         """
         if self.slices is not None:
-            self.slices.look(draft(look), look.unread, look.bounds.disorder, int(look.asked_at * 1000))
+            self.slices.look(look)
 
     def sum_up(self) -> None:
         """Log the late records that were not logged yet, and write the producers' lags beside the

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from lockgate import watermark
 from lockgate.plan.draft import Draft
@@ -31,7 +32,7 @@ from lockgate_spark.planning.slices import window_aligned
 from lockgate_spark.planning.steps import Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
 from lockgate_spark.telemetry.observer import Observer
-from lockgate_spark.telemetry.view import PlanContext
+from lockgate_spark.telemetry.view import BatchAlignment, describe
 from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
@@ -138,10 +139,11 @@ class Planner:
                 stops[i][split] = made.next
         for i, source in self._sources.items():
             source.log.remember_plan(stops[i])
-        context = self.context(planned)
-        early = self._retention.note(planned, int(context.planned_at * 1000))
+        now = self.clock()
+        early = self._retention.note(planned, int(now * 1000))
         taken = None if slices is None else slices.take(plan, drafted.first, look.unread, look.bounds.disorder)
-        self.observer.planned(plan, look.unread, drafted, replace(context, read_early=early, slice=taken))
+        view_of = partial(self.view_of, planned, now, self.observer.view, read_early=early, slice=taken)
+        self.observer.planned(plan, look.unread, drafted, view_of)
         self._carried_out = planned
         if plan.offsets:
             self._record(planned)
@@ -165,15 +167,17 @@ class Planner:
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
 
-    def context(self, planned: Planned) -> PlanContext:
-        """Return the values that the view of a plan shows besides the plan itself, such as the
-        coordinator's last event, the producers' lags, and the split for which the others wait.
+    def view_of(self, planned: Planned, now: float, before: BatchAlignment | None, **found: Any) -> BatchAlignment:
+        """Return the view of a plan. `now` is the wall-clock time in s, `before` is the view of the
+        previous plan, and `found` are further arguments of `describe`.
         """
-        membership, producers, now = self._membership, self.looker.producers, self.clock()
+        membership, producers = self._membership, self.looker.producers
         slowest = blocker(planned, producers)
-        return PlanContext(
+        return describe(
+            planned.plan,
             planned_at=now,
             seconds=planned.seconds,
+            before=before,
             group=None if membership is None else membership.last,
             coordinator=None if membership is None else membership.coordination,
             operator_pause=None if membership is None else membership.paused,
@@ -184,6 +188,7 @@ class Planner:
             far_behind=producers.far_behind,
             rows_too_late=producers.too_late,
             out_of_orderness=self.bounds.now().disorder,
+            **found,
         )
 
     @property

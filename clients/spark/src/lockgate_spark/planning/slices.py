@@ -26,10 +26,10 @@ from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.logs.outside import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
-from lockgate_spark.planning.interrupted_slices import BySplit, InterruptedSlices, Seen
+from lockgate_spark.planning.interrupted_slices import BySplit, InterruptedSlices
 from lockgate_spark.planning.memory import Memory, by_split, remembered
 from lockgate_spark.planning.run import Run
-from lockgate_spark.planning.steps import PlanBasis
+from lockgate_spark.planning.steps import Look, PlanBasis, draft
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 
 log = logging.getLogger("lockgate")
@@ -102,7 +102,7 @@ class Slices:
             self._torn = InterruptedSlices(windows, {}, {})
         else:
             self._torn = InterruptedSlices(windows, self._last.torn, self._last.ends)
-        self._seen: Seen | None = None
+        self._disorder = 0
         self._warned: set[str] = set()
         self._replayed: BatchSlice | None = None
 
@@ -134,26 +134,23 @@ class Slices:
             self._warn(shown)
         return self._replayed
 
-    def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Update the list of splits with missing records (`InterruptedSlices`) before the next
-        plan, which is based on `draft`. Records may be missing if the plan does not begin where the
-        last batch ended. If the plan may contain a complete window, also check whether unread
-        records were deleted.
-
-        `disorder` is how far out of order (ms) records may be. `now` is the wall-clock time in ms.
+    def look(self, look: Look) -> None:
+        """Update the list of splits with missing records (`InterruptedSlices`) before a plan is
+        made from `look`. Records may be missing if the plan does not begin where the last batch
+        ended. If it may contain a complete window, also check whether unread records were deleted.
         """
-        self._seen = Seen(unread, draft.heads, disorder, now)
-        self._torn.look(self._seen)
-        if draft.first != watermark.MAX and draft.closed >= self.windows.end(draft.first) - 1:
-            self._torn.look_at_begins(self._seen)
+        first, self._disorder = look.answers.first, look.bounds.disorder
+        self._torn.look(look)
+        if first != watermark.MAX and draft(look).closed >= self.windows.end(first) - 1:
+            self._torn.look_at_begins(look)
 
-    def reach(self, draft: Draft[Key]) -> int:
+    def reach(self, drafted: Draft[Key]) -> int:
         """Return the event time (ms) that the next batch reaches if the group's ceiling does not
         limit it.
         """
-        whole_from = self.whole_from(draft.first)
-        alone = plan_slice(draft, watermark.MAX, self.windows, holds_group=False, whole_from=whole_from)
-        return min(draft.reach, alone.target)
+        whole_from = self.whole_from(drafted.first)
+        alone = plan_slice(drafted, watermark.MAX, self.windows, holds_group=False, whole_from=whole_from)
+        return min(drafted.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
         """Return the slice of a plan's batch, and keep it beside the checkpoint. Return None for an
@@ -187,9 +184,7 @@ class Slices:
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
         amid = (before is not None and before.unfinished) or self.windows.begin(start) != start
-        whole_from = self._torn.whole_from(
-            self.windows.end(start) if amid else start, 0 if self._seen is None else self._seen.disorder
-        )
+        whole_from = self._torn.whole_from(self.windows.end(start) if amid else start, self._disorder)
         return whole_from if whole_from > start else watermark.MIN
 
     def _before(self, first: int) -> Slice | None:
@@ -219,9 +214,9 @@ def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
     """
     if basis.windows is None:
         return plan
-    draft, event = basis.draft, basis.ceiling.event
-    holds_group = event is not None and min(draft.watermarks.values(), default=watermark.MAX) <= event.group_watermark
-    return plan_slice(draft, basis.ceiling.at, basis.windows, holds_group, basis.whole_from)
+    event, watermarks = basis.ceiling.event, basis.draft.watermarks.values()
+    holds_group = event is not None and min(watermarks, default=watermark.MAX) <= event.group_watermark
+    return plan_slice(basis.draft, basis.ceiling.at, basis.windows, holds_group, basis.whole_from)
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:

@@ -7,15 +7,13 @@ sources are summed, and for other numbers the largest value is shown. Event time
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Protocol
 
 from lockgate import watermark
-from lockgate.plan.model import Limit, Plan
+from lockgate.plan.model import Limit
 from lockgate_http.group.outage import Coordination
-from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.progress_metrics import metrics_of
-from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
+from lockgate_spark.telemetry.view import BatchAlignment
 
 # a source's own; the others are the query's, or a maximum
 _COUNTS = ("PausedPartitions", "FarBehindPartitions", "LeftOut")
@@ -36,22 +34,21 @@ class Gauges(Protocol):
 
 
 class RunGauges:
-    """Keeps the gauges of one run up to date."""
+    """Keeps the gauges of one run up to date. `shown` is the view that they show, or None."""
 
     def __init__(self, gauges: Gauges) -> None:
         self._gauges = gauges
-        self._shown: BatchAlignment | None = None
+        self.shown: BatchAlignment | None = None
         self._late: dict[int, int] = {}
 
     def show(self, view: BatchAlignment) -> None:
         """Set the gauges to the values of a plan's view."""
-        self._shown = view
+        self.shown = view
         self._gauges.show(gauges(view))
 
-    def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """At most once a second, set the gauges to a plan that the query waits to carry out."""
-        if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
-            self.show(describe(plan, replace(context, before=self._shown)))
+    def is_due(self, now: float) -> bool:
+        """Return whether the gauges were set a second ago or more, at `now` (s since 1970)."""
+        return self.shown is None or not 0 <= now - self.shown.planned_at < _SHOW_S
 
     def show_late(self, source: int, total: int) -> None:
         """Set the gauge of late rows. `total` is the source's number of late rows in this run."""

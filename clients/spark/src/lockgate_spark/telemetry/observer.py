@@ -4,8 +4,7 @@ here influences the plans.
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from itertools import chain
 
 from lockgate.plan.draft import Draft
@@ -17,7 +16,7 @@ from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import Behind, ChangeLog, source_metrics
 from lockgate_spark.telemetry.record_warnings import RecordWarnings
 from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
-from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
+from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
@@ -55,24 +54,23 @@ class Observer:
         if operators is not None and self._alignment.mode != "observe":
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
-    def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
-        """Set `view` to the view of `plan`, a plan that is carried out. The view shows `context`
-        and the observer's own counts. Log a line if a partition keeps the query behind the clock.
+    def planned(
+        self, plan: Plan[Key], unread: Unread, draft: Draft[Key], view_of: Callable[..., BatchAlignment]
+    ) -> None:
+        """Set `view` to what `view_of` makes of the observer's own counts, for `plan`, a plan that is
+        carried out. Log a line if a partition keeps the query behind the clock.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
         if applied:
             self.records.left_out += Counter(left_out)
-        context = replace(
-            context,
-            before=self.view,
+        self.view = view_of(
             left_out=left_out,
             left_out_so_far={key: self.records.left_out[key] for key in left_out},
             disorder=self.records.disorder(),
             rows_saved=self._estimate(plan, unread, draft),
             applied=applied,
         )
-        self.view = describe(plan, context)
         if self.view.behind and plan.offsets:  # a wait is logged by `waits`
             self._behind.log(self.view)
 

@@ -1,7 +1,8 @@
 """The view of a plan, as shown to foreachBatch functions and in Spark's progress and gauges."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from lockgate.duration import spoken
 from lockgate.plan.clock import AHEAD_MS
@@ -173,45 +174,7 @@ class BatchAlignment:
         return round((self.planned_at - since) * 1000)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanContext:
-    """The values that a view shows besides the plan itself. The values of partitions are keyed by
-    source and partition, and leave out partitions whose value is unknown or 0. Fields that
-    `BatchAlignment` or `PartitionAlignment` has, too, mean the same here.
-
-    Attributes:
-        before: View of the previous plan.
-        group: The coordinator's last event.
-        slowest: The partition that limits the plan or is stopped at a record ahead of the clock.
-        why: Why `slowest` may still bring old records, as the end of a sentence.
-        lags: The lags (ms) of the producers.
-        stopped: How long (ms) partitions have been stopped at records ahead of the clock.
-        far_behind: Partitions that no other one waits for.
-        left_out_so_far: As in `PartitionAlignment`, for partitions whose number has changed.
-        disorder: How far out of order (ms) records were.
-
-    """
-
-    planned_at: float
-    seconds: float
-    before: BatchAlignment | None = None
-    group: WatermarkAlignmentEvent | None = None
-    coordinator: Coordination | None = None
-    operator_pause: SourcePause | None = None
-    slowest: Key | None = None
-    why: str = ""
-    lags: Mapping[Key, int] = field(default_factory=dict)
-    stopped: Mapping[Key, int] = field(default_factory=dict)
-    far_behind: Collection[Key] = ()
-    left_out: Mapping[Key, int] = field(default_factory=dict)
-    left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
-    read_early: Mapping[Key, int] = field(default_factory=dict)
-    disorder: Mapping[Key, int] = field(default_factory=dict)
-    rows_saved: int | None = None
-    slice: BatchSlice | None = None
-    rows_too_late: int = 0
-    out_of_orderness: int = 0
-    applied: bool = True
+_NONE: Mapping[Key, int] = {}
 
 
 def is_unread(partition: PartitionAlignment) -> bool:
@@ -219,15 +182,51 @@ def is_unread(partition: PartitionAlignment) -> bool:
     return partition.end > partition.position or partition.next_event_time is not None
 
 
-def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
-    """Return the view of `plan`, with the values in `context`."""
-    group, slowest = context.group, context.slowest
-    before = {} if context.before is None else {(p.source, p.partition): p for p in context.before.partitions}
-    since = {key: p.paused_since for key, p in before.items() if p.paused_since is not None}
-    left_out_so_far = {key: p.left_out_so_far for key, p in before.items()} | dict(context.left_out_so_far)
+def describe(
+    plan: Plan[Key],
+    *,
+    planned_at: float,
+    before: BatchAlignment | None,
+    group: WatermarkAlignmentEvent | None,
+    slowest: Key | None,
+    why: str,
+    lags: Mapping[Key, int],
+    stopped: Mapping[Key, int],
+    far_behind: Collection[Key],
+    left_out: Mapping[Key, int] = _NONE,
+    left_out_so_far: Mapping[Key, int] = _NONE,
+    read_early: Mapping[Key, int] = _NONE,
+    disorder: Mapping[Key, int] = _NONE,
+    **fields: Any,
+) -> BatchAlignment:
+    """Return the view of `plan`.
+
+    Values of partitions leave out partitions whose value is unknown, 0, or (`left_out_so_far`) has
+    not changed. They and `fields` are as in `PartitionAlignment` and `BatchAlignment`.
+
+    Args:
+        plan: The plan.
+        planned_at: Time (s since 1970) when the plan was made.
+        before: View of the previous plan.
+        group: The coordinator's last event.
+        slowest: The partition that limits the plan or is stopped at a record ahead of the clock.
+        why: Why `slowest` may still bring old records, as the end of a sentence.
+        lags: The lags (ms) of the producers.
+        stopped: How long (ms) partitions have been stopped at records ahead of the clock.
+        far_behind: Partitions that no other one waits for.
+        left_out: Numbers of left-out records.
+        left_out_so_far: The same numbers for the run so far.
+        read_early: Numbers of offsets above the read limit.
+        disorder: How far out of order (ms) records were.
+        fields: Further fields of the view.
+
+    """
+    known = {} if before is None else {(p.source, p.partition): p for p in before.partitions}
+    since = {key: p.paused_since for key, p in known.items() if p.paused_since is not None}
+    so_far = {key: p.left_out_so_far for key, p in known.items()} | dict(left_out_so_far)
     paused, made = plan.paused, plan.splits
     called = names(made, made)
-    early = {key: called[key] for key in context.read_early}
+    early = {key: called[key] for key in read_early}
     resumed = (key for key in since if key in made and made[key].end > made[key].position)
     view = BatchAlignment(
         target=plan.target,
@@ -242,45 +241,38 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 state=s.state,
                 watermark=s.watermark,
                 next_event_time=s.next.event_time if s.next else None,
-                left_out=context.left_out.get(key, 0),
-                lag=context.lags.get(key),
-                paused_since=since.get(key, context.planned_at) if key in paused else None,
-                stopped_ms=_stopped_ms(s, context.stopped.get(key, 0), context) if key in paused else 0,
-                left_out_so_far=left_out_so_far.get(key, 0),
-                read_early=context.read_early.get(key, 0),
-                out_of_orderness=context.disorder.get(key, 0),
-                far_behind=key in context.far_behind,
+                left_out=left_out.get(key, 0),
+                lag=lags.get(key),
+                paused_since=since.get(key, planned_at) if key in paused else None,
+                stopped_ms=_stopped_ms(s, stopped.get(key, 0), planned_at, before) if key in paused else 0,
+                left_out_so_far=so_far.get(key, 0),
+                read_early=read_early.get(key, 0),
+                out_of_orderness=disorder.get(key, 0),
+                far_behind=key in far_behind,
             )
             for key, s in made.items()
         ),
         paused=tuple(sorted(called[key] for key in paused)),
         resumed=tuple(sorted(called[key] for key in resumed if key not in early)),
         read_early=tuple(sorted(early.values())),
-        slice=context.slice,
         group_watermark=None if group is None else group.group_watermark,
         blocked_by=() if group is None else group.blocked_by,
         bounded_by=called[slowest] if slowest is not None and plan.limit is Limit.HORIZON else None,
-        planned_at=context.planned_at,
-        seconds=context.seconds,
+        planned_at=planned_at,
         look_ups=plan.look_ups,
-        coordinator=context.coordinator,
-        operator_pause=context.operator_pause,
-        out_of_orderness=context.out_of_orderness,
-        rows_saved=context.rows_saved,
-        rows_too_late=context.rows_too_late,
-        applied=context.applied,
+        **fields,
     )
     if not view.behind_ms or view.bounded_by is None:
         return view
-    return replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {context.why}")
+    return replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
 
 
-def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
+def _stopped_ms(made: SplitPlan, known: int, planned_at: float, before: BatchAlignment | None) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
     clock: `known` if it was stopped before this plan. If it stops with this plan, return the time
     since the previous plan, because the record may have arrived right after the previous plan.
     """
-    now = int(context.planned_at * 1000)
-    if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:
+    now = int(planned_at * 1000)
+    if known or before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:
         return known
-    return max(0, now - int(context.before.planned_at * 1000))
+    return max(0, now - int(before.planned_at * 1000))
