@@ -40,9 +40,7 @@ class _Stop:
 
 
 class Ahead:
-    """Tracks the splits of one run in which reading has stopped at a record with a future event
-    time. `ticks` is a monotonic clock, in seconds.
-    """
+    """Tracks the stopped splits of one run. `ticks` is a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
@@ -53,16 +51,12 @@ class Ahead:
 
     @property
     def too_late(self) -> int:
-        """Number of records so far that were late because reading had stopped at an earlier record
-        of their split.
-        """
+        """Number of late records so far behind records at which reading had stopped."""
         return self._late + sum(stop.late for stop in self._stops.values())
 
     @property
     def stopped(self) -> dict[Key, int]:
-        """Time (ms) since reading stopped, for each stopped split. Splits stopped for less than a
-        second are left out.
-        """
+        """Time (ms) since reading stopped, for each split that has been stopped for a second."""
         now = self._ticks()
         return {
             key: int((now - stop.since) * 1000) for key, stop in self._stops.items() if now - stop.since >= _APART_S
@@ -70,8 +64,7 @@ class Ahead:
 
     def why(self, key: Key, now: int) -> str:
         """Return why reading has stopped in the split `key` at `now` (wall clock in ms), as the end
-        of a sentence that begins with the split's name. Return an empty string if the split is not
-        stopped, or has been stopped for less than a second.
+        of a sentence that begins with the split's name; empty if the split is not in `stopped`.
         """
         if key not in self.stopped:
             return ""
@@ -114,8 +107,8 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """In each split in `keys`, count the late records after the record at which the split is or
-        was stopped, up to the first record that is not late.
+        """Count the late records in the splits `keys` after the record at which each is or was
+        stopped, up to the first record that is not late.
         """
         if spark_watermark == watermark.MIN:
             return
@@ -160,8 +153,8 @@ class Ahead:
 def read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
-    """Read the first record with a credible event time in each range of offsets, and return the
-    readings. `credible` returns the range of credible event times of a source.
+    """Return the first record with a credible event time in each range of offsets. `credible`
+    returns the range of credible event times of a source.
     """
     by_source: dict[int, dict[str, tuple[int, int]]] = {}
     for (i, split), offsets in ranges.items():

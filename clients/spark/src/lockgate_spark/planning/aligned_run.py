@@ -42,13 +42,10 @@ class AlignedRun:
     """Plans the batches of all aligned sources in one run of a query.
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits for a
-    number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
-    another thread, so that the requests for the next plan are made while Spark runs a batch. If
-    `begin` is None, these requests are made when Spark asks for the plan. `membership` is None
-    without a group, and in observe mode. The run keeps `gauges` and `report` up to date, if there
-    are any. `kept` is a map that outlives this process. The run stores the ends of each plan in it
-    before Spark receives any of them, so that another process can continue the run. If `kept` is
-    None, the ends are not stored.
+    number of seconds; by default, this wait ends early if the run ends. `begin` makes looks ahead
+    on another thread, if it is not None. `membership` is None without a group, and in observe mode.
+    `kept` is a map that outlives this process: the ends of each plan are stored in it before Spark
+    receives any of them, so that another process can continue the run.
     """
 
     def __init__(
@@ -71,7 +68,7 @@ class AlignedRun:
         self._closed = threading.Event()
         self.planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
         wait = sleep or self._closed.wait
-        self._empty_plans = EmptyPlans(alignment, run, membership, self.planner, self.sources, ticks, wait)
+        self._empty_plans = EmptyPlans(self.planner, wait)
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
         if report is not None:
@@ -99,9 +96,7 @@ class AlignedRun:
 
     @property
     def held_view(self) -> BatchAlignment | None:
-        """The view of the plan that is on hold while the query waits; None if the query does not
-        wait.
-        """
+        """The view of the plan that is on hold; None if the query does not wait."""
         held = self._held_plan
         return None if held is None else self.planner.view_of(held, self.planner.clock(), self.view)
 
@@ -112,29 +107,24 @@ class AlignedRun:
 
     @property
     def slice(self) -> BatchSlice | None:
-        """The windows of the current batch, even if Spark replays the batch; None if the windows
-        are not known, and without `Alignment(slice=…)`.
-        """
+        """The windows of the current batch, also of a replayed one; None if they are not known."""
         if self.view is not None:
             return self.view.slice
         slices = self.planner.looker.slices
         return None if slices is None else slices.replayed
 
     def add(self, index: int, source: Source) -> None:
-        """Add `source` under the number `index`, so that plans include it."""
+        """Add `source` to all plans, under the number `index`."""
         self.sources[index] = source
         self._open += 1
 
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
         """Return the offsets at which the next batch of source `index` ends. The call for the
         leading source makes the plan for all sources, and may wait until records may be read.
-        Raises the errors of `EmptyPlans.wait`.
 
-        Args:
-            index: The source's index.
-            start: The offsets at which the last batch ended.
-            budget: The maximum number of offsets to read; None for no limit.
-            least: The smallest batch that is worth reading; None for no minimum.
+        `start` has the offsets at which the last batch ended. `budget` is the maximum number of
+        offsets to read, and `least` the smallest batch that is worth reading. Raises the errors of
+        `EmptyPlans.wait`.
         """
         self.sources[index].budget = budget
         self.planner.least[index] = least
@@ -150,8 +140,7 @@ class AlignedRun:
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
         """Make a plan in observe mode, and compare it with `native`, the offsets up to which Spark
-        reads without regard to the plan. Errors are only logged. The other arguments are those of
-        `latest_offset`.
+        reads anyway. Errors are only logged. The other arguments are those of `latest_offset`.
         """
         view = None
         try:
@@ -164,25 +153,23 @@ class AlignedRun:
         self._tell_report(lambda report: report.read(index, start, native, view, budget))
 
     def tell_late(self, index: int, total: int) -> None:
-        """Set the number of late rows of source `index` in the run so far to `total`, for the
-        group's reader stats and the gauges.
-        """
+        """Set the number of late rows of source `index` in the run so far."""
         self.planner.facts.count_late(index, total)
         if self._gauges is not None:
             self._gauges.show_late(index, total)
 
     def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """Tell the report that a batch of source `index` is done. `batch` contains the counts of
-        the batch's late rows; it is None if late rows are not counted.
+        """Tell the report that a batch of source `index` is done, with the counts of its late rows;
+        None if they are not counted.
         """
         self._tell_report(lambda report: report.after_batch(index, batch))
 
     def tell_kept(self, path: str) -> None:
-        """Tell the report that the late rows of this run are written to a table at `path`."""
+        """Tell the report that late rows are written to a table at `path`."""
         self._tell_report(lambda report: report.keeps_late_rows(path))
 
     def tell_uncounted(self, why: str) -> None:
-        """Tell the report why late rows are not counted in this run."""
+        """Tell the report why late rows are not counted."""
         self._tell_report(lambda report: report.not_counted(why))
 
     # -- the end --
@@ -194,11 +181,9 @@ class AlignedRun:
             self.end()
 
     def end(self) -> None:
-        """End the run, even while sources are open. A second call does nothing. In a group, the
-        readers report that they are finished. If the run has failed, they report nothing, and keep
-        their leases for the next run.
-
-        Spark does not stop the sources of a run that fails to start, so this call ends such a run.
+        """End the run, even while sources are open, because Spark stops no source of a run that
+        fails to start. A second call does nothing. In a group, the readers report that they are
+        finished; after a failure they report nothing, and keep their leases for the next run.
         """
         if self._closed.is_set():
             return
@@ -209,7 +194,7 @@ class AlignedRun:
             self.planner.sum_up,
             self._leave,
             lambda: self._tell_report(lambda report: report.finish(self.run.failed())),
-            *(() if self._gauges is None else (self._gauges.close,)),
+            *(() if self._gauges is None else (self._gauges.gauges.close,)),
             *(source.log.requests.close for source in self.sources.values()),
         ):
             try:
@@ -228,9 +213,7 @@ class AlignedRun:
             self.membership.close(finished, returns=self.run.available_now)
 
     def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
-        """Call `tell` with the report, if there is one. Errors are only logged, so that they do not
-        stop the query.
-        """
+        """Call `tell` with the report, if there is one. Errors are only logged."""
         if self._report is None:
             return
         try:
@@ -279,8 +262,7 @@ class AlignedRun:
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Store `offsets`, which Spark receives as the end of the next batch of the source `index`.
-        If `offsets` is empty because all topics of the source were deleted, keep the previously
-        stored offsets, as Spark does.
+        Once all its topics are deleted (no offsets), keep the previous ones, as Spark does.
         """
         if offsets or index not in self._served:
             self._served[index] = offsets

@@ -33,16 +33,12 @@ ENOUGH = 50
 
 
 def most_learned(max_drift: int) -> int:
-    """Return the largest out-of-orderness (ms) that plans allow for if the user has not set
-    `max_out_of_orderness`.
-    """
+    """Return the largest out-of-orderness (ms) that plans allow for by themselves."""
     return max_drift // 2
 
 
 def delay_of(run: Checkpointed) -> int | None:
-    """Return the delay (ms) of Spark's watermark on the aligned sources; None if the query has no
-    watermark on them.
-    """
+    """Return the delay (ms) of Spark's watermark on the aligned sources; None without one."""
     delays = [each.delay_ms for each in run.watermarks() if each.aligned]
     if not delays:
         return None
@@ -52,12 +48,11 @@ def delay_of(run: Checkpointed) -> int | None:
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
-    """Return the bounds of the query's plans. `idle_timeout` is the one in `alignment`.
+    """Return the bounds of the query's plans.
 
-    If neither the user nor a group sets `max_drift`, the default is shortened to what the watermark
-    delay (`delay`, in ms) allows. `group_drift` (ms), the drift of the query's group, replaces the
-    user's. If the user has not set `max_out_of_orderness`, the measured out-of-orderness (`seen`,
-    in ms) is used, up to half of the drift. `in_payload` says whether the event time of a source is
+    `delay` is the watermark delay, which shortens the default `max_drift`; `seen` is the measured
+    out-of-orderness, used up to half of the drift unless the user has set one; `group_drift`
+    replaces the user's drift (all in ms). `in_payload` says whether the event time of a source is
     in the payload.
     """
     set_by_user = bounds_of(alignment)
@@ -74,8 +69,8 @@ def own_bounds(
 
 
 class QueryBounds:
-    """Computes the bounds that the plans of one run assume: `max_drift`, `idle_timeout` and
-    `disorder`, all in ms. Spark must have planned the query before the first use of this object.
+    """Computes the bounds that the plans of one run assume, all in ms. Spark must have planned the
+    query before its first use.
     """
 
     def __init__(
@@ -90,9 +85,8 @@ class QueryBounds:
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Return a copy of `backlogs` in which `disorder` is the largest out-of-orderness that
-        plans allow for, in each split of which fewer than `ENOUGH` records were compared. If the
-        user has set `max_out_of_orderness`, return `backlogs` unchanged.
+        """Return `backlogs` with the largest `disorder` that plans allow for in each split of which
+        fewer than `ENOUGH` records were compared, unless the user has set `max_out_of_orderness`.
         """
         if self.are_promised:
             return backlogs
@@ -101,8 +95,8 @@ class QueryBounds:
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self, *, in_order: bool = False) -> Bounds:
-        """Return the bounds that a plan assumes now: `max_drift`, `idle_timeout` and `disorder`,
-        all in ms. If `in_order` is true, ignore the measured out-of-orderness.
+        """Return the bounds that a plan assumes now; `in_order` ignores the measured
+        out-of-orderness.
         """
         drift = None if self._membership is None else self._membership.max_drift
         seen = 0 if in_order else self._seen
@@ -126,8 +120,8 @@ class QueryBounds:
 
     def spark_watermark(self, read_upto: int) -> int:
         """Return Spark's watermark (ms) after all records up to the event time `read_upto` (ms)
-        were read. The result is never below the watermark in the checkpoint. It is MIN if the query
-        has no watermark.
+        were read, or that in the checkpoint if it is higher. It is MIN if the query has no
+        watermark.
         """
         by_run = watermark.MIN if self.delay is None else watermark.add(read_upto, -self.delay)
         return max(by_run, self._stored_watermark)

@@ -4,12 +4,11 @@ logged. The rule is in `lockgate.plan.clock`.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.plan.clock import STOOD_MS, PlanClock
-from lockgate.plan.model import Split
 
 log = logging.getLogger("lockgate")
 
@@ -34,14 +33,6 @@ class DriverClock(PlanClock):
         self._tell_offset()
         return now / 1000
 
-    def show(self, ahead: Mapping[Split, int]) -> None:
-        """Correct the clock if new records show that the driver's clock is wrong, and log the
-        correction. `ahead` maps splits to how far (ms) a new record of the split is ahead of the
-        clock.
-        """
-        super().show(ahead)
-        self._tell_offset()
-
     def _tell_jump(self, wall_ms: int, now: int) -> None:
         before, self._told_jump = self._told_jump, self.jumped
         if self._told_jump and not before:
@@ -52,11 +43,6 @@ class DriverClock(PlanClock):
                 watermark.instant(wall_ms),
                 watermark.instant(now),
                 spoken(STOOD_MS),
-            )
-        elif before and not self._told_jump:
-            log.info(
-                "the driver's clock is steady again at %s; plans continue from %s",
-                *map(watermark.instant, (wall_ms, now)),
             )
 
     def _tell_offset(self) -> None:
@@ -76,5 +62,3 @@ class DriverClock(PlanClock):
                 "Synchronise the clock (NTP)",
                 spoken(-self.behind),
             )
-        else:
-            log.info("the driver's clock agrees with the records again, and plans use it")

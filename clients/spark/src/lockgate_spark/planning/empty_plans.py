@@ -23,12 +23,9 @@ from collections.abc import Callable, Mapping
 from lockgate import watermark
 from lockgate.duration import spoken_s
 from lockgate.plan.model import Limit
-from lockgate_http.group.membership import Membership
-from lockgate_spark.config import Alignment, bounds_of
+from lockgate_spark.config import bounds_of
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.planner import Planner
-from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.steps import Planned
 from lockgate_spark.planning.waiting import first_paused
 from lockgate_spark.telemetry.waits import check_max_wait
@@ -41,31 +38,21 @@ _STALLED_S = 2.0  # a horizon that has not risen for this long will not rise in 
 
 
 class EmptyPlans:
-    """Waits after plans of one run that read nothing. `ticks` is a monotonic clock, in seconds.
-    `sleep` waits for a number of seconds, or until the run ends.
+    """Waits after plans of one run that read nothing. `sleep` waits for a number of seconds, or
+    until the run ends.
     """
 
-    def __init__(
-        self,
-        alignment: Alignment,
-        run: Run,
-        membership: Membership | None,
-        planner: Planner,
-        sources: Mapping[int, Source],
-        ticks: Callable[[], float],
-        sleep: Callable[[float], object],
-    ) -> None:
-        self._alignment, self._run, self._membership = alignment, run, membership
-        self._planner, self._sources, self._ticks, self._sleep = planner, sources, ticks, sleep
+    def __init__(self, planner: Planner, sleep: Callable[[float], object]) -> None:
+        self._planner, self._sleep, self._ticks = planner, sleep, planner.ticks
+        self._alignment, self._run, self._membership = planner.alignment, planner.run, planner.membership
         self._until = 0.0  # by the monotonic clock
         self._ends: Mapping[int, Offsets] | None = None  # of an idle query
 
     def wait(self, planned: Planned, positions: Mapping[int, Offsets], show: Callable[[Planned], None]) -> Planned:
-        """Make plans from the offsets `positions` on until one may be carried out, and return that
-        plan. The first plan is `planned`. Return the last plan if the wait is given up.
-
-        `show` is called with each plan that is not carried out. Raises `WaitedTooLong` if a run
-        under AvailableNow waits longer than `max_wait`, and the errors of `Planner.plan`.
+        """Make plans from the offsets `positions` on, after the first one, `planned`, until one may
+        be carried out or the wait is given up. Return the last plan. `show` is called with each
+        plan that is not carried out. Raises `WaitedTooLong` if a run under AvailableNow waits
+        longer than `max_wait`, and the errors of `Planner.plan`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -97,9 +84,7 @@ class EmptyPlans:
         return planned
 
     def begin(self, planned: Planned) -> None:
-        """Begin the wait after `planned`, which is carried out. If this plan reads records, there
-        is no wait.
-        """
+        """Begin the wait after `planned`, which is carried out, if it reads nothing."""
         plan, unread = planned.plan, planned.basis.look.unread
         longest = LONGEST_S if self._membership is None else self._membership.update_interval_s
         idle = not plan.offsets and unread.positions == unread.ends
@@ -107,10 +92,8 @@ class EmptyPlans:
         self._until = 0.0 if plan.offsets else self._ticks() + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def last_holds(self) -> bool:
-        """Return whether the last plan that was carried out read nothing and is still valid, so
-        that no new plan is needed.
-
-        If everything is read, wait up to `STEP_S` for a record to come. If nothing may be read yet,
+        """Return whether the last plan that was carried out read nothing and is still valid. If
+        everything is read, wait up to `STEP_S` for a record to come. If nothing may be read yet,
         wait until the next plan is due.
         """
         left = self._until - self._ticks()
@@ -119,24 +102,24 @@ class EmptyPlans:
         if self._ends is None:
             self._pause(left)
             return False
-        share = min(left, STEP_S) / max(1, len(self._sources))
-        if any(source.comes(self._ends.get(i, {}), share) for i, source in self._sources.items()):
+        share = min(left, STEP_S) / max(1, len(self._planner.sources))
+        if any(source.comes(self._ends.get(i, {}), share) for i, source in self._planner.sources.items()):
             self._until = 0.0
             return False
         return True
 
     def _holds(self, planned: Planned) -> bool:
-        """Return whether the query waits instead of carrying out `planned`. It waits if the plan
-        reads nothing and pauses splits. It does not wait in observe mode or after `query.stop()`,
-        nor if the plan was put off for a larger batch or for the end of a window.
+        """Return whether the query waits instead of carrying out `planned`, which reads nothing and
+        pauses splits. It does not wait in observe mode, after `query.stop()`, or for a larger batch
+        or the end of a window.
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
         return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
 
     def _pause(self, seconds: float, *, for_group: bool = True) -> None:
-        """Wait for at most `seconds`. The wait ends early if the run ends, or if news of the group
-        may change the next plan, unless `for_group` is false.
+        """Wait up to `seconds`, or until the run ends or, if `for_group`, news of the group may
+        change the next plan.
         """
         if for_group and self._membership is not None:
             self._membership.wait_for_change(round(seconds * 1000))

@@ -23,9 +23,7 @@ _MOST_NAMES = 20
 
 
 class EventTimeCheck:
-    """Detects sources whose `event_time` expression is null for every inspected record. Once an
-    event time was found in a source, the source is not checked again.
-    """
+    """Detects sources whose `event_time` is null for every inspected record."""
 
     def __init__(self) -> None:
         self._shown: set[int] = set()
@@ -33,8 +31,7 @@ class EventTimeCheck:
 
     def check(self, unread: Unread) -> None:
         """Inspect the sources in which no event time was found yet. Raises `ConfigurationError` if
-        the `event_time` of a source is null for every inspected record although some of them have a
-        value.
+        `event_time` is null for every inspected record although some have a value.
         """
         for i, source in unread.sources.items():
             if i in self._shown:

@@ -31,11 +31,9 @@ BySplit = dict[Key, int]
 
 
 class InterruptedSlices:
-    """Finds the windows of one run in which records are missing.
-
-    `upto` maps each split with missing records to an upper bound (ms) on the event times of these
-    records. The bound does not include the out-of-orderness. `ends` maps splits to the offsets at
-    which the last batch before this run ended.
+    """Finds the windows of one run in which records are missing. `upto` maps each split with
+    missing records to an upper bound (ms) on their event times, without the out-of-orderness.
+    `ends` maps splits to the offsets at which the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: BySplit, ends: BySplit) -> None:
@@ -51,9 +49,7 @@ class InterruptedSlices:
                 self._measure(i, moved, look.unread.sources[i].log.requests.begins(), look)
 
     def look_at_begins(self, look: Look) -> None:
-        """Update `upto` for the splits whose log now begins after their position, because records
-        were deleted.
-        """
+        """Update `upto` for the splits of which unread records were deleted."""
         for i, source in look.unread.sources.items():
             begins, positions = source.log.requests.begins(), look.unread.positions[i]
             gone = [
@@ -63,19 +59,18 @@ class InterruptedSlices:
                 self._measure(i, gone, begins, look)
 
     def took(self, ends: BySplit, start: int, disorder: int) -> tuple[str, ...]:
-        """Store `ends`, the offsets at which the planned batch ends. Then remove from `upto` each
-        split whose missing records are all older than `start`, the event time (ms) at which the
-        batch's windows begin. Records are assumed to be out of order by up to `disorder` (ms).
-
-        Return the names of the splits that are left in `upto`, which may lack records of the batch.
+        """Store `ends`, the offsets at which the planned batch ends, and remove from `upto` each
+        split whose missing records are all older than `start`, the event time (ms) at which its
+        windows begin, if records are out of order by up to `disorder` (ms). Return the names of the
+        others, which may lack records of the batch.
         """
         self._joins = dict(ends)
         self.upto = {key: at for key, at in self.upto.items() if watermark.add(at, disorder) >= start}
         return tuple(sorted(names(self.upto, [*self.upto, *ends]).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Return the start (ms) of the first complete window that starts at `start` (ms) or later.
-        Records are assumed to be out of order by up to `disorder` (ms).
+        """Return the start (ms) of the first complete window at or after `start` (ms), if records
+        are out of order by up to `disorder` (ms).
         """
         last = max((watermark.add(at, disorder) for at in self.upto.values()), default=watermark.MIN)
         return start if last < start else self._windows.end(last)
@@ -100,9 +95,7 @@ class InterruptedSlices:
 
 
 def _first(source: Source, i: int, starts: Offsets, look: Look) -> dict[str, int]:
-    """Return the event time (ms) of the first record at or after each offset in `starts`. Splits
-    without such a record are left out.
-    """
+    """Return the event time (ms) of the first record, if any, at or after each of the `starts`."""
     found = {
         split: head.event_time
         for split, at in starts.items()

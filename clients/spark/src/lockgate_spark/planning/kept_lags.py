@@ -32,9 +32,8 @@ FORMAT = 1
 
 
 class KeptLags:
-    """Stores the producer lags of one query across restarts. The lags of the previous run are read
-    from the newer of the two texts in `memory`. `now` is the wall-clock time in ms. Errors are only
-    logged. If no text can be read, this run begins without lags.
+    """Stores the producer lags of one query across restarts: at first those of the newer text in
+    `memory`. `now` is the wall-clock time in ms. Errors are only logged.
     """
 
     def __init__(self, memory: Memory, now: int) -> None:
@@ -53,11 +52,9 @@ class KeptLags:
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
-        """Write `lags` if the lags that were written last do not cover them (`Shown.covers`), or if
-        `at_once` is true.
-
-        A lag of `slack` (ms) or less is no reason to write. Errors are only logged. After an error,
-        nothing is written any more.
+        """Write `lags` if the lags written last do not cover them (`Shown.covers`), or if
+        `at_once`. A lag of `slack` (ms) or less is no reason to write. After an error, which is
+        only logged, nothing is written any more.
         """
         if self._failed or not (at_once or any(not self.of(key).covers(lag.state, slack) for key, lag in lags.items())):
             return
@@ -80,9 +77,8 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON content of one stored file of producer lags. `splits` maps each split to the fields
-    of its `Shown`. `number` rises by one with each write, so the file with the higher number is the
-    newer one.
+    """The JSON content of a stored file. `splits` maps each split to the fields of its `Shown`.
+    `number` rises by one with each write.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -93,8 +89,6 @@ class _Text:
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the lags in a text, whose parsed JSON is `value`. `now` is the
-    wall-clock time in ms. Raises `ValueError` if the text is not valid.
-    """
+    """Return the number and the lags in a parsed text. Raises `ValueError` if it is not valid."""
     text = from_json(_Text, value)
     return text.number, {key: Shown.restored(values, now) for key, values in text.splits.items()}

@@ -31,11 +31,9 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 
 class Looker:
-    """Makes the looks of one run (`Look`). To find the highest event time that the budgets allow,
-    each look starts from the result of the previous look. Spark must have opened all sources before
-    the first look.
-
-    `last` is the last look; None before the first one.
+    """Makes the looks of one run, once Spark has opened all sources. Each search for the highest
+    event time within the budgets starts from the result of the previous one. `last` is the last
+    look, or None.
     """
 
     def __init__(
@@ -58,16 +56,14 @@ class Looker:
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The slices (windows) of this run's batches; None without `Alignment(slice=…)`, and in
-        observe mode.
+        """The windows of this run's batches; None without `Alignment(slice=…)`, and in observe
+        mode.
         """
         return None if self._observes else Slices.of(self._alignment, self._run, self._sources)
 
     @cached_property
     def producers(self) -> Producers:
-        """The measured lags of the producers of this run's splits, and the bounds that follow from
-        them.
-        """
+        """The measured lags of the producers, and the bounds that follow from them."""
         kept = None if self._observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
         return Producers(self._alignment, self._clock, kept)
 
@@ -100,22 +96,20 @@ class Looker:
         return last
 
     def look_at_slices(self, look: Look) -> None:
-        """Update the splits with missing records before the plan that is made from `look`
-        (`Slices.look`). Do nothing without slices.
-        """
+        """Update the splits with missing records before a plan is made from `look`."""
         if self.slices is not None:
             self.slices.look(look)
 
     def sum_up(self) -> None:
         """Log the late records that were not logged yet, and write the producers' lags beside the
-        checkpoint. Call this method at the end of the run.
+        checkpoint, at the end of the run.
         """
         if self.last is not None:
             self.producers.sum_up()
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        """Check the watermarks of the query, which Spark must have planned, and log warnings."""
+        """Check the watermarks of the query, which Spark has planned, and log warnings."""
         payloads = (source.event_time is not None for source in self._sources.values())
         check_event_time(self._run, payloads, self._alignment)
         warn_at_start(self._run, unread, self._bounds.now())

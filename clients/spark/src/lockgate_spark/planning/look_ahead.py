@@ -40,11 +40,9 @@ class _UnderWay(NamedTuple):
 
 
 class LookAhead:
-    """Makes the look for the next plan on another thread, for one run. `begin` starts the thread;
-    if `begin` is None, no look is made ahead. `clock` is the wall clock in seconds.
-
-    From the start of a look until `take` or `end` has returned, only the look's thread may use
-    `looker`.
+    """Makes the look for the next plan of one run on another thread, which `begin` starts, unless
+    it is None. `clock` is the wall clock in seconds. From the start of a look until `take` or `end`
+    has returned, only the look's thread may use `looker`.
     """
 
     def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
@@ -53,8 +51,8 @@ class LookAhead:
 
     def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
         """Begin the look for the plan that follows `after`, if a budget has limited the batch of
-        `after`. `positions` are the offsets at which this batch ends. `read_upto` is the event time
-        (ms) up to which the run has read.
+        `after`. This batch ends at `positions`. The run has read up to the event time `read_upto`
+        (ms).
         """
         if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
             return
@@ -70,10 +68,9 @@ class LookAhead:
         self._under_way = _UnderWay(positions, future, self._begin(look))
 
     def take(self, positions: Positions) -> Look | None:
-        """Wait for the look that `begin` has started, and return it. Return None if no look was
-        started, or if the look was made for other positions, has failed, or is no longer valid.
-
-        Raises `Stopped` if the query is stopped during the wait.
+        """Wait for the look that `begin` has started, and return it. Return None if there is none,
+        or if it was made for other positions, has failed, or is no longer valid. Raises `Stopped`
+        if the query is stopped during the wait.
         """
         if self._under_way is None:
             return None
@@ -97,9 +94,7 @@ class LookAhead:
         return self._under_way is not None and not self._under_way.look.done()
 
     def end(self) -> None:
-        """Interrupt the look that is under way, if there is one, and wait up to five seconds for
-        its end.
-        """
+        """Interrupt the look that is under way, if any, and wait up to five seconds for its end."""
         if self._under_way is not None:
             self._under_way.interrupt()
             wait((self._under_way.look,), _SETTLE_S)

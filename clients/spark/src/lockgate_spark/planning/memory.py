@@ -17,26 +17,18 @@ T = TypeVar("T")
 
 
 class Memory(Protocol):
-    """Stores the last two versions of a text, so that they outlive restarts of the query. If the
-    newer version is incomplete, the older one can still be read.
-    """
+    """Stores the last two versions of a text over restarts, so that one of them is complete."""
 
     def read(self) -> list[str]:
-        """Return the kept texts. One of them may be incomplete, if the process ended while it was
-        written.
-        """
+        """Return the kept texts. One may be incomplete if the process ended during its write."""
 
     def write(self, number: int, text: str) -> None:
-        """Write a text in place of the older one of the two that are kept. `number` decides which
-        one is replaced, so it has to rise by one with each call.
-        """
+        """Write a text in place of the older of the two. `number` must rise by one each time."""
 
 
 def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) -> list[T]:
-    """Return the values of all texts that `parse` accepts.
-
-    `parse` receives a text's parsed JSON, and may raise `ValueError`. `what` describes the texts in
-    the warning about those that cannot be read.
+    """Return the values of all texts whose JSON `parse` accepts; it may raise `ValueError`. `what`
+    describes the texts in the warning about those that cannot be read.
     """
     found, faults = [], []
     for text in texts:
@@ -55,9 +47,9 @@ def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) ->
 
 
 def by_split(read: Callable[[object], T]) -> JsonForm:
-    """Return the JSON form of a map from splits to values. Its JSON is an object with one member
-    for each source, by the source's index. Each member is an object that maps the names of splits
-    to values. `read` converts the JSON of one value, or raises `InvalidValue`.
+    """Return the JSON form of a map from splits to values: an object with one member for each
+    source, which maps the names of its splits to values. `read` converts the JSON of one value, or
+    raises `InvalidValue`.
     """
 
     def read_all(value: object) -> dict[Key, T]:

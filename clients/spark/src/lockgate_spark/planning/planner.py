@@ -44,11 +44,8 @@ plan.
 
 
 class Planner:
-    """Makes the plans of one run.
-
-    `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `begin` runs a look on
-    another thread; if it is None, no look is made ahead. `membership` is None without a group. The
-    attribute `least` maps each source to its smallest batch that is worth reading.
+    """Makes the plans of one run. The arguments are those of `AlignedRun`. `least` maps each source
+    to its smallest batch that is worth reading.
     """
 
     def __init__(
@@ -61,7 +58,7 @@ class Planner:
         ticks: Callable[[], float],
         begin: Begin | None = None,
     ) -> None:
-        self._run, self._membership, self._sources, self._ticks = run, membership, sources, ticks
+        self.alignment, self.run, self.membership, self.sources, self.ticks = alignment, run, membership, sources, ticks
         self._observes = alignment.mode == "observe"
         self.clock, self.observer = DriverClock(clock, ticks), Observer(alignment, sources)
         self.bounds = QueryBounds(alignment, run, membership, sources)
@@ -85,7 +82,7 @@ class Planner:
         The plan is not carried out yet. Raises the errors of `Looker.look`, `LookAhead.take` and
         `Membership.exchange`.
         """
-        began = self._ticks()
+        began = self.ticks()
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
         drafted = draft(look)
         ceiling = self.ceiling(look, drafted)
@@ -102,17 +99,17 @@ class Planner:
             windows=None if slices is None else slices.windows,
             whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
             safe_from=self._retention.look(plan, look.unread, now),
-            least={} if self._observes or self._run.available_now else self.least,
-            since_batch_ms=None if self._batch_at is None else (self._ticks() - self._batch_at) * 1000,
+            least={} if self._observes or self.run.available_now else self.least,
+            since_batch_ms=None if self._batch_at is None else (self.ticks() - self._batch_at) * 1000,
         )
         for keep in FILTERS:
             before, plan = plan, answered(partial(keep, plan, basis), look)
-        asked, self._asked = self._asked, sum(source.log.look_ups for source in self._sources.values())
+        asked, self._asked = self._asked, sum(source.log.look_ups for source in self.sources.values())
         plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
-        planned = Planned(plan, basis, first_cut, is_put_off, self._ticks() - began)
+        planned = Planned(plan, basis, first_cut, is_put_off, self.ticks() - began)
         if not self._observes:  # nothing is paused there
             self._made = planned
-            see_wait(planned, self.waits, self._membership, self.looker.producers, now)
+            see_wait(planned, self.waits, self.membership, self.looker.producers, now)
         return planned
 
     def ceiling(self, look: Look, drafted: Draft[Key]) -> PlanCeiling:
@@ -120,24 +117,24 @@ class Planner:
         allows reading; MAX without a group. Raises the errors of `Membership.exchange`.
         """
         self._look = look
-        if self._membership is None:
+        if self.membership is None:
             return PlanCeiling()
         reports = answered(lambda: self._reports(look, drafted), look)
-        return PlanCeiling(self._membership.exchange(reports), self._membership.last)
+        return PlanCeiling(self.membership.exchange(reports), self.membership.last)
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Record that a plan is carried out: pass the plan to the observer, log the records that
-        are read early, and store where the batch ends in each source's `log` and in the slices.
-        Return the offsets at which the batch ends, by source.
+        """Carry out a plan: log the records that are read early, store where the batch ends in each
+        source's `log` and in the slices, and pass the plan to the observer. Return the offsets at
+        which the batch ends, by source.
         """
         plan, look, drafted, slices = planned.plan, planned.basis.look, planned.basis.draft, self.looker.slices
-        ends: dict[int, Offsets] = {i: {} for i in self._sources}
-        stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
+        ends: dict[int, Offsets] = {i: {} for i in self.sources}
+        stops: dict[int, dict[str, Head]] = {i: {} for i in self.sources}
         for (i, split), made in plan.splits.items():
             ends[i][split] = made.end
             if made.next is not None and made.next.offset == made.end:
                 stops[i][split] = made.next
-        for i, source in self._sources.items():
+        for i, source in self.sources.items():
             source.log.remember_plan(stops[i])
         now = self.clock()
         early = self._retention.note(planned, int(now * 1000))
@@ -150,19 +147,19 @@ class Planner:
             # The target lies above the last records where all of them are read.
             reach = answered(lambda: drafted.reach, look)
             self._read_upto = max(self._read_upto, min(plan.target, reach, self._now()))
-            self._batch_at = self._ticks()
+            self._batch_at = self.ticks()
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
-        """Return the report of each source, based on the look of the last plan. Return None before
-        the first plan, and while a look ahead is being made, because the looker is in use then.
+        """Return the report of each source by the look of the last plan. Return None before the
+        first plan, and during a look ahead, which uses the looker.
         """
         look = None if self.ahead.under_way else self._look
         return None if look is None else answered(lambda: self._reports(look, draft(look)), look)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
-        """Begin the look for the next plan. Call it once Spark has received the ends of all sources
-        for the plan that was carried out last. `positions` are these ends.
+        """Begin the look for the next plan, once Spark has received the ends of all sources,
+        `positions`.
         """
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
@@ -171,7 +168,7 @@ class Planner:
         """Return the view of a plan. `now` is the wall-clock time in s, `before` is the view of the
         previous plan, and `found` are further arguments of `describe`.
         """
-        membership, producers = self._membership, self.looker.producers
+        membership, producers = self.membership, self.looker.producers
         slowest = blocker(planned, producers)
         return describe(
             planned.plan,
@@ -193,18 +190,16 @@ class Planner:
 
     @property
     def left(self) -> str:
-        """A message about the records that this run leaves for the next one. It is empty if the run
-        leaves none, and under triggers other than `availableNow`.
+        """A message about the records that a run under `availableNow` leaves for the next one;
+        empty if there are none.
         """
         last, has_read = self._carried_out, self._read_upto != watermark.MIN
-        if last is None or not self._run.available_now:
+        if last is None or not self.run.available_now:
             return ""
         return left_over(last, self.looker.producers, has_read=has_read, now=self._now())
 
     def sum_up(self) -> None:
-        """Log the totals at the end of the run, and write the producers' lags beside the checkpoint
-        for the next run.
-        """
+        """Log the totals at the end of the run, and keep the producers' lags for the next run."""
         self.ahead.end()
         self.waits.close()
         last = self._carried_out
@@ -217,11 +212,11 @@ class Planner:
     # -- inside --
 
     def _reports(self, look: Look, drafted: Draft[Key]) -> dict[int, SourceStatus]:
-        """Return the report of each source, based on a look and its draft. Each source is a reader
-        with its own watermark.
+        """Return the report of each source, a reader with its own watermark, from a look and its
+        draft.
         """
         reach, slices = None, self.looker.slices
-        if self._membership is not None and self._membership.joint:
+        if self.membership is not None and self.membership.joint:
             reach = drafted.reach if slices is None else slices.reach(drafted)
         planned = {} if self._carried_out is None else self._carried_out.plan.splits
         watermarks, statuses = drafted.reported_watermarks(), {}
@@ -243,15 +238,13 @@ class Planner:
         return self.facts.added(statuses, self.observer.rows_saved, self.looker.producers.shown, retained)
 
     def _record(self, planned: Planned) -> None:
-        """Add the plan of a query in a group to the history of this process
-        (`lockgate_http.history`).
-        """
-        if self._membership is None:
+        """Add the plan of a query in a group to `lockgate_http.history`."""
+        if self.membership is None:
             return
-        plan, source = planned.plan, self._membership.source
+        plan, source = planned.plan, self.membership.source
         record(
             "plan",
-            self._membership.group,
+            self.membership.group,
             lambda: {
                 "source": source,
                 "run": id(self),

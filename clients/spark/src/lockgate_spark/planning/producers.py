@@ -40,11 +40,9 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """Measures the lags of the producers of one run's splits. `kept` contains the lags of earlier
-    runs; it is None if lags are not stored. In all methods, `now` is the wall-clock time in ms.
-
-    `shown` maps each split to the largest lag (ms) that its producer has shown in this run. Splits
-    whose producer has shown none are left out.
+    """Measures the lags of the producers of one run's splits. `kept` has the lags of earlier runs;
+    None if lags are not stored. In all methods, `now` is the wall-clock time in ms. `shown` maps
+    splits to the largest lag (ms) that their producer has shown in this run.
     """
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
@@ -74,32 +72,28 @@ class Producers:
 
     @property
     def stopped(self) -> Mapping[Key, int]:
-        """Time (ms) for which splits have been stopped at a record with a future event time. Splits
-        stopped for less than a second are left out.
-        """
+        """Time (ms) since reading stopped in a split, as in `Ahead.stopped`."""
         return self._ahead.stopped
 
     @property
     def too_late(self) -> int:
-        """The number of records in this run that were late because their producer was later than
-        the plans allowed for, or because an earlier record had stopped their split.
-        """
+        """The number of late records in this run."""
         return self._too_late.total + self._ahead.too_late
 
     @property
     def far_behind(self) -> Collection[Key]:
-        """The splits that are so far behind that no other split waits for them."""
+        """The splits that no other split waits for."""
         return {key for key, lag in self._lags.items() if lag.far_behind}
 
     @property
     def careful(self) -> bool:
-        """Whether the query waits for a split whose producer has not shown its lag yet."""
+        """Whether the query waits for a producer that has not shown its lag yet."""
         ticks = self._clock.ticks()
         return any(until > ticks for until in self._watched.values())
 
     def why(self, key: Key, now: int) -> str:
-        """Return why the other splits wait for the split `key`, as the end of a sentence that
-        begins with the name of `key`.
+        """Return why the other splits wait for `key`, as the end of a sentence that begins with its
+        name.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
@@ -124,8 +118,8 @@ class Producers:
 
     def begin(self, max_drift: int) -> None:
         """If `idle_timeout` is longer than `max_drift` (ms), log at the start of a run how far
-        behind the clock the query runs while a partition is silent. With window-aligned batches,
-        log nothing.
+        behind the clock the query runs while a partition is silent; not with window-aligned
+        batches.
         """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
@@ -137,8 +131,8 @@ class Producers:
             )
 
     def follow(self, sources: Mapping[int, Source]) -> None:
-        """Shift all recorded times, including those of `sources`, by as much as the clock was
-        shifted since the last call. Call this method before Kafka is asked for the ends.
+        """Shift all recorded times, also those of `sources`, as the clock was shifted since the
+        last call. Call this method before Kafka is asked for the ends.
         """
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
@@ -154,10 +148,9 @@ class Producers:
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
         """Measure the producers' lags from the unread records, count records that came too late,
-        and correct the clock by new records. `now` is the time before Kafka was asked for the ends.
-
-        `disorder` is how far out of order (ms) the plans assume records to be. `spark_watermark` is
-        Spark's watermark (ms); MIN without one. A record at or below it is late.
+        and correct the clock by new records. `now` is the time before Kafka was asked for the ends,
+        `disorder` is how far out of order (ms) plans assume records to be, and `spark_watermark`
+        (ms) is MIN without one.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
@@ -198,10 +191,9 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """Mark the splits in `backlogs` that are far behind. If `idle_timeout` is not set, also set
-        the lag bound of each split. Return `backlogs`, which is changed in place.
-
-        `apart_ms` is the time between two reports to the group; 0 without a group.
+        """Mark the splits in `backlogs` that are far behind and, without `idle_timeout`, set their
+        lag bounds. Return `backlogs`, which is changed in place. `apart_ms` is the time between two
+        reports to the group; 0 without a group.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -225,12 +217,12 @@ class Producers:
         return backlogs
 
     def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
-        """Begin the wait for splits whose producer has not shown its lag yet. Call this method for
-        each plan. It does nothing if `idle_timeout` is set, or if batches are window-aligned.
+        """Begin the wait for splits whose producer has not shown its lag yet, before each plan. Do
+        nothing if `idle_timeout` is set, or if batches are window-aligned.
 
         In a group, the wait begins at once, because the reports on these splits may delay other
-        queries. Otherwise it begins once a plan is limited by a split of this query. `limit` is
-        what would limit the plan if there were no group.
+        queries. Otherwise it begins once a split of this query limits a plan: `limit` is what would
+        limit it without a group.
         """
         if self._idle_timeout is None and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
@@ -240,16 +232,14 @@ class Producers:
                 self._watched[key] = self._clock.ticks() + found.watch_s(now, self._limit, self._far)
 
     def sum_up(self) -> None:
-        """Log the late records that were not logged yet. Call it at the end of the run."""
+        """Log the late records that were not logged yet."""
         self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
         """Write the lags beside the checkpoint if they have grown since they were last written, or
-        if `at_once` is true.
-
-        Lags up to half of `max_drift` (ms) need not be kept, because plans assume at least that lag
-        in any case. Nothing is ever written if `idle_timeout` is set, or while the wall clock and
-        the monotonic clock disagree.
+        if `at_once`. Lags up to half of `max_drift` (ms) are no reason, because plans assume them
+        in any case. Nothing is written with `idle_timeout`, or while the wall clock and the
+        monotonic clock disagree.
         """
         if self._kept is not None and self._idle_timeout is None and not self._clock.jumped:
             self._kept.keep(self._lags, max_drift // 2, at_once)
@@ -257,9 +247,7 @@ class Producers:
     # -- inside --
 
     def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
-        """Return the splits whose producers are so far behind that no other split waits for them.
-        Log a warning about each of these splits once.
-        """
+        """Return the splits that no other split waits for, and log a warning about each once."""
         bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
         for key, _, _ in unread.splits():
             lag, head = self._lags[key], heads.get(key)
@@ -287,7 +275,7 @@ class Producers:
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
         """Return whether `head`, a split's first unread record, is more than `bound` (ms) older
-        than the first unread record of an earlier plan. `head` is None if all records are read.
+        than the first unread record of an earlier plan.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 
@@ -358,9 +346,7 @@ class Producers:
         return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
-        """Measure the lag of each split whose producer has not shown its lag yet, from the first
-        record that was appended after the first look at the split.
-        """
+        """Measure unknown lags by the first record appended after the first look at a split."""
         reach = {key: (end, unread.visible_end(*key) or 0) for key, (end, _) in self._first.items()}
         ranges = {key: (end, until) for key, (end, until) in reach.items() if until > end}
         for key, reading in read(unread, ranges, lambda _: Credible()).items():
@@ -374,8 +360,8 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """Return the time (ms) at which Kafka was asked for a split's end: `now`, or the earlier time
-    at which a run under AvailableNow has fixed the ends.
+    """Return when (ms) Kafka was asked for a split's end: `now`, or when AvailableNow has fixed the
+    ends.
     """
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

@@ -31,10 +31,8 @@ class WatermarkPace:
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
 
     def seen(self, watermark: int, now: float) -> int | None:
-        """Add the value of the watermark (ms) at the time `now` of a monotonic clock (s).
-
-        Return the watermark's rise in ms per second. Return None if `watermark` is MIN or MAX, or
-        if less than a second has been measured.
+        """Add the value (ms) at the time `now` of a monotonic clock (s), and return the rise in ms
+        per second; None if `watermark` is MIN or MAX, or less than a second was measured.
         """
         points = self._points
         if watermark in (MIN, MAX) or (points and watermark < points[-1][1]):
@@ -58,7 +56,7 @@ class QueryFacts:
         self._late: dict[int, int] = {}
 
     def count_late(self, index: int, total: int) -> None:
-        """Set the number of late rows of the source `index` in the run so far to `total`."""
+        """Set the number of late rows of the source `index` in the run so far."""
         self._late[index] = total
 
     def added(
@@ -68,12 +66,9 @@ class QueryFacts:
         lags: Mapping[Key, int],
         retained: Mapping[int, Retained],
     ) -> dict[int, SourceStatus]:
-        """Return `statuses` with the reader stats added.
-
-        `rows_saved` is an estimate for the whole query, and is added to the first source only; it
-        is None without an estimate. `lags` maps each split to the lag (ms) of its producer.
-        `retained` maps each source to its paused split whose next unread record Kafka deletes
-        first, with the time of this deletion.
+        """Return `statuses` with the reader stats. `rows_saved` is of the whole query, and is added
+        to the first source only. `lags` maps splits to producers' lags (ms), and `retained` is the
+        result of `Retention.retained`.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

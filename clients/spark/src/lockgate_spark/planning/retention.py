@@ -42,29 +42,21 @@ _GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every
 _LOGGED_AGAIN_MS = 600_000
 
 
-class BoundedLog(NamedTuple):
-    """The part of a log that Kafka keeps if `retention.bytes` bounds its size: the last `offsets`
-    offsets before `end`, the end of the log, assuming that all records have the same size.
-    """
-
-    end: int
-    offsets: int
-
-
 class Edge(NamedTuple):
     """The result of looking up which records Kafka is about to delete, at `asked_at` (wall clock in
-    ms). `safe_from` maps each split to the first offset that is not in danger. `kept` maps the
-    splits with `retention.bytes` to the part of their log that Kafka keeps.
+    ms). `safe_from` maps splits to the first offset that is not in danger. `kept` maps those with
+    `retention.bytes` to the end of their log and the number of offsets before it that Kafka keeps,
+    if all records have the same size.
     """
 
     asked_at: int
     safe_from: Offsets
-    kept: Mapping[str, BoundedLog]
+    kept: Mapping[str, tuple[int, int]]
 
 
 class Retained(NamedTuple):
-    """The paused `split` whose next unread record Kafka deletes first. `until` is the time (wall
-    clock in ms) up to which Kafka keeps this record.
+    """The paused `split` whose next unread record Kafka deletes first, and the wall-clock time (ms)
+    until which Kafka keeps this record.
     """
 
     until: int
@@ -88,11 +80,9 @@ def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 
 class Retention:
-    """Finds the records of one run that are in danger, and counts those that are read early.
-
-    A record is in danger if less than `margin` (a share, such as 0.1) of its retention is left. If
-    `margin` is 0, no record is in danger. `tells` says whether the run reports to a group. If it
-    does, the timestamps that `retained` needs are looked up.
+    """Finds the records of one run that are in danger: those with less than the share `margin` of
+    their retention left. Counts those that are read early. If `tells`, the run reports to a group,
+    so the timestamps that `retained` needs are looked up.
     """
 
     def __init__(self, margin: float, *, tells: bool = False) -> None:
@@ -107,10 +97,8 @@ class Retention:
         self._read_early: Counter[Key] = Counter()
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
-        """Return, for each split, the first offset that is not in danger. Splits without retention
-        are left out. The dict is empty if `plan` pauses no split, or if `margin` is 0.
-
-        `plan` was cut at the ceiling. `now` is the wall-clock time in ms.
+        """Return the first offset of each split with retention that is not in danger; nothing if
+        `plan`, which was cut at the ceiling, pauses no split. `now` is the wall-clock time in ms.
         """
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
@@ -119,9 +107,8 @@ class Retention:
         return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
 
     def retained(self, plan: Plan[Key], unread: Unread) -> dict[int, Retained]:
-        """Return, for each source, the split paused by `plan` whose next unread record Kafka
-        deletes first, and the time until which Kafka keeps this record. Sources are left out if
-        they have no such split, or if the time is not known. This makes no request.
+        """Return what Kafka deletes first of the splits paused by `plan`, for each source for which
+        this is known. This makes no request.
         """
         found = dict[int, Retained]()
         for (i, split), made in plan.splits.items():  # thousands, with each plan
@@ -140,23 +127,21 @@ class Retention:
         return found
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
-        """Return the time (wall clock in ms) from which Kafka may delete the record at `offset`
-        because of `retention.bytes`, if the log continues to grow at the same rate. Return None if
-        that time is unknown.
+        """Return the wall-clock time (ms) from which Kafka may delete the record at `offset`
+        because of `retention.bytes`, at the log's present rate of growth; None if that is unknown.
         """
         last, before = self._edges.get(i), self._before.get(i)
         if last is None or before is None or split not in last.kept or split not in before.kept:
             return None
-        grown, kept = last.kept[split].end - before.kept[split].end, last.kept[split]
-        apart_ms = last.asked_at - before.asked_at
+        end, offsets = last.kept[split]
+        grown, apart_ms = end - before.kept[split][0], last.asked_at - before.asked_at
         if grown <= 0 or apart_ms <= 0:
             return None
-        left = offset - (kept.end - kept.offsets)
-        return last.asked_at + max(0, left) * apart_ms // grown
+        return last.asked_at + max(0, offset - (end - offsets)) * apart_ms // grown
 
     def note(self, planned: Planned, now: int) -> dict[Key, int]:
-        """Log and count the offsets that `planned`, a plan that is carried out, reads early. Return
-        their number for each split that has some. `now` is the wall-clock time in ms.
+        """Log and count the offsets that `planned`, which is carried out, reads early, and return
+        their number by split. `now` is the wall-clock time in ms.
         """
         self._known, sources = planned.plan.splits, planned.basis.look.unread.sources
         cut = planned.cut.splits
@@ -179,8 +164,7 @@ class Retention:
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
         """Look up the oldest Kafka timestamp of the next records of the paused splits of source
-        `i`, and store when Kafka may delete these records. This look-up is for a source whose event
-        time is in the payload, since Kafka deletes records by their own timestamps.
+        `i`, whose event time is in the payload, and store when Kafka may delete these records.
         """
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:
@@ -222,9 +206,7 @@ class Retention:
 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
-    """Look up, for each split, the first offset that is not in danger, and return the result.
-    `margin` is as in `Retention`. Splits without retention are left out.
-    """
+    """Look up the first offset that is not in danger in each split with retention."""
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
     found: Offsets = {}
@@ -237,15 +219,14 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
         }
     most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
     kept = _kept(requests, most, configs)
-    for split, log_of in kept.items():
-        found[split] = max(log_of.end - int((1 - margin) * log_of.offsets), found.get(split, 0))
+    for split, (end, offsets) in kept.items():
+        found[split] = max(end - int((1 - margin) * offsets), found.get(split, 0))
     return Edge(now, found, kept)
 
 
-def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """Return the end of each log, and an estimate of how many offsets before it Kafka keeps. `most`
-    maps splits to their `retention.bytes`. Splits whose size no broker reports are left out, with a
-    warning.
+def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, tuple[int, int]]:
+    """Return the end of each log with `retention.bytes`, `most`, and an estimate of how many
+    offsets before it Kafka keeps. Splits whose size no broker reports are left out, with a warning.
     """
     if not most:
         return {}
@@ -256,7 +237,7 @@ def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfig
             "no broker reports the size of its logs, so records near retention.bytes are not read early",
         )
     return {
-        split: BoundedLog(ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
+        split: (ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
         for split, kept in most.items()
         if split in sizes
     }

@@ -51,9 +51,8 @@ _INTEGERS = by_split(_integer)
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON content of a stored slice. The slice's batch reads from the offsets `starts` to
-    `ends`. `shown` is the slice as `slice_of` returns it. `torn` maps splits with missing records
-    to upper bounds (ms) on the event times of these records, as in `InterruptedSlices.upto`.
+    """The JSON content of a stored slice. Its batch reads from `starts` to `ends`. `shown` is the
+    slice as `slice_of` returns it, and `torn` is `InterruptedSlices.upto`.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -68,9 +67,7 @@ class _Kept:
 
 
 def _parsed(value: object) -> _Kept:
-    """Return a stored slice from its JSON, `value`. Raises `InvalidValue` if the JSON is not valid,
-    or if a time is not before the year 10,000.
-    """
+    """Return a stored slice. Raises `InvalidValue` if the JSON is not valid."""
     kept = from_json(_Kept, value)
     if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
         raise InvalidValue("slice", "must begin and end before the year 10,000")
@@ -80,9 +77,8 @@ def _parsed(value: object) -> _Kept:
 
 
 class Slices:
-    """Determines and stores the slices of one run's batches; `memory` keeps the last two. `logged`
-    maps each source to the offsets at which the checkpoint's last batch ends; it is empty if there
-    is no such batch.
+    """Determines the slices of one run's batches; `memory` keeps the last two. `logged` maps each
+    source to the offsets at which the checkpoint's last batch ends, if there is one.
     """
 
     def __init__(
@@ -109,8 +105,7 @@ class Slices:
     @classmethod
     def of(cls, alignment: Alignment, run: Run, sources: Mapping[int, Source]) -> "Slices | None":
         """Return the slices of a run whose sources Spark has opened; None without
-        `Alignment(slice=…)`. Raises `ConfigurationError` if Spark does not have the time zone
-        `slice_zone`.
+        `Alignment(slice=…)`. Raises `ConfigurationError` if Spark lacks the time zone `slice_zone`.
         """
         if alignment.slice is None:
             return None
@@ -121,9 +116,8 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the last batch in the checkpoint, which Spark may run again after a restart;
-        None if the slice is not known. It is marked as incomplete if Kafka has deleted records of
-        the batch since the batch was planned.
+        """The slice of the last batch in the checkpoint, which Spark may run again; None if it is
+        not known. It is incomplete if Kafka has deleted records of the batch since it was planned.
         """
         if self._last is not None and self._replayed is None:
             shown = self._last.shown
@@ -145,19 +139,15 @@ class Slices:
             self._torn.look_at_begins(look)
 
     def reach(self, drafted: Draft[Key]) -> int:
-        """Return the event time (ms) that the next batch reaches if the group's ceiling does not
-        limit it.
-        """
+        """Return the event time (ms) that the next batch reaches without the group's ceiling."""
         whole_from = self.whole_from(drafted.first)
         alone = plan_slice(drafted, watermark.MAX, self.windows, holds_group=False, whole_from=whole_from)
         return min(drafted.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
-        """Return the slice of a plan's batch, and keep it beside the checkpoint. Return None for an
-        empty batch.
-
-        `first` is the event time (ms) of the first unread record. `disorder` is how far out of
-        order (ms) records may be.
+        """Return the slice of a plan's batch, and keep it beside the checkpoint; None for an empty
+        batch. `first` is the event time (ms) of the first unread record. `disorder` is how far out
+        of order (ms) records may be.
         """
         if plan.offsets == 0:
             return None
@@ -177,9 +167,8 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Return the start (ms) of the first window that can be complete. Return MIN if the next
-        slice starts with that window, so that no incomplete window comes first. `first` is the
-        event time (ms) of the first unread record.
+        """Return the start (ms) of the first window that can be complete; MIN if the next slice
+        starts with it. `first` is the event time (ms) of the first unread record.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
@@ -208,9 +197,9 @@ class Slices:
 
 
 def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan of a batch that ends at the end of a window. If the batch cannot reach one,
-    its plan reads a part of the window or nothing (`lockgate.plan.slices`). Return `plan` itself if
-    batches are not window-aligned.
+    """Return the plan of a batch that ends at the end of a window. If it cannot reach one, it reads
+    a part of the window or nothing (`lockgate.plan.slices`). Return `plan` itself if batches are
+    not window-aligned.
     """
     if basis.windows is None:
         return plan
@@ -234,5 +223,4 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
 
 
 def _of(offsets: BySplit, i: int) -> Offsets:
-    """Return the offsets of the splits of source `i`."""
     return {split: at for (source, split), at in offsets.items() if source == i}

@@ -28,10 +28,10 @@ class OldestStamp:
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
         """Continue the search with at most `LOOK_UPS` requests. Return the oldest timestamp (ms)
-        and its split; None until the timestamp is known well enough (`_FINE_MS`, `_COARSE`).
+        and its split; None until it is known well enough (`_FINE_MS`, `_COARSE`).
 
-        `heads` has the first unread offset of each split. Timestamps before `since` count as
-        `since`. `since` and `now` (the wall clock) are in ms.
+        `heads` has the first unread offset of each split. Timestamps before `since` (ms) count as
+        `since`; `now` is the wall clock in ms.
         """
         self._meet(heads, since)
         for _ in range(LOOK_UPS):

@@ -31,16 +31,16 @@ log = logging.getLogger("lockgate")
 
 
 class DelayCheck:
-    """Warns if the watermark delay of a run is too short for its plans. Warns again if the delay
-    that the plans need has doubled since the last warning.
+    """Warns if the watermark delay of a run is too short for its plans, and again if the delay that
+    they need has doubled since.
     """
 
     def __init__(self) -> None:
         self._logged = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
-        """Warn if the delay is shorter than needed for no row to be late. `delay` is in ms, None
-        without a watermark. `in_payload` says whether the event time of a source is in the payload.
+        """Warn if the delay (ms, None without a watermark) is shorter than needed for no row to be
+        late. `in_payload` says whether the event time of a source is in the payload.
         """
         beside = bounds.disorder if in_payload else 0
         needed = bounds.max_drift + beside
@@ -61,9 +61,8 @@ class DelayCheck:
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
-    """Log a warning if the checkpoint's watermark has already passed unread rows. If a query has
-    several watermarks, all its streams are aligned, and each delay is at least `max_drift`, log
-    that `multipleWatermarkPolicy=max` would lose no rows.
+    """Log a warning if the checkpoint's watermark has already passed unread rows, and a hint if
+    `multipleWatermarkPolicy=max` would lose no rows of the query.
     """
     if (stored := run.logged_watermark()) is not None:
         unread.heads()
@@ -89,8 +88,8 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Check that the query's watermarks use the aligned event time. `payloads` has a value per
-    source: whether its event time is in the payload.
+    """Check that the query's watermarks use the aligned event time. `payloads` says of each source
+    whether its event time is in the payload.
 
     Raises `UnsupportedQuery` if a watermark uses a different event time from the alignment, or is
     shared with a Kafka stream that is not aligned (`check_origins`). In observe mode and with
@@ -114,11 +113,8 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
 
 def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
     """Check that the watermarks follow only aligned streams. `highest` says whether Spark uses the
-    highest watermark.
-
-    Raises `UnsupportedQuery` if a Kafka source that is not aligned shares a watermark with an
-    aligned one. In observe mode and with `other_event_time="warn"`, a warning is logged instead.
-    For all other unaligned streams, there is at most a log line.
+    highest watermark. Raises as `check_event_time` does if an unaligned Kafka source shares a
+    watermark with an aligned one. For other unaligned streams, there is at most a log line.
     """
     beside = any(each.aligned for each in watermarks)
     for each in watermarks:
@@ -156,9 +152,6 @@ def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -
 
 
 def _refuse(text: str, alignment: Alignment) -> None:
-    """Raise `UnsupportedQuery`. In observe mode and with `other_event_time="warn"`, log a warning
-    instead.
-    """
     if alignment.mode != "observe" and alignment.other_event_time != "warn":
         raise UnsupportedQuery(f'{text}. Alignment(other_event_time="warn") lets the query run as it is')
     log.warning("%s", text)

@@ -54,9 +54,9 @@ class Traces:
     def watch_s(self, now: int, recent_ms: int, far_ms: int) -> float:
         """Return how long (s) to watch the split from `now` (wall clock in ms) on.
 
-        The wait is short (`SHORT_WATCH_S`) if the log is empty or the last append is more than
-        `recent_ms` ago. It is also short if the last record is more than `far_ms` old, because no
-        other split waits for a producer that is so far behind.
+        The wait is `SHORT_WATCH_S` if the log is empty, if the last append is more than `recent_ms`
+        ago, or if the last record is more than `far_ms` old: no other split waits for such a
+        producer.
         """
         silent = self.still_since < now - recent_ms
         stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms
@@ -67,12 +67,10 @@ class Traces:
 
 
 def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLag]) -> dict[Key, Traces]:
-    """Look up the `Traces` of the splits `keys`, and return them. Call it once, when the wait for
-    these splits begins.
+    """Return the `Traces` of the splits `keys`, when the wait for them begins.
 
     Kafka shows when records were last appended if it stamps them itself
-    (`message.timestamp.type=LogAppendTime`), even if event time is in the payload. Otherwise, only
-    the growth of the log shows when records were appended.
+    (`message.timestamp.type=LogAppendTime`). Otherwise, only the growth of the log does.
     """
     wanted = set(keys)
     newest, heads = unread.highest(), unread.heads()
@@ -93,17 +91,15 @@ def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLa
 
 
 def _apart_ms(first: Head | None, last: Head | None) -> float:
-    """Return the average time (ms) between the records from `first` to `last`; 0 if they are too
-    few.
-    """
+    """Return the average time (ms) between two records; 0 if they are too few."""
     if first is None or last is None or last.offset - first.offset < _ENOUGH:
         return 0.0
     return (last.event_time - first.event_time) / (last.offset - first.offset)
 
 
 def _stamps(requests: KafkaRequests) -> dict[str, int]:
-    """Return, by split, the time (ms) at which the newest record was appended. Splits are left out
-    if Kafka does not stamp the records of their topic itself.
+    """Return when (ms) the newest record of each split was appended, if Kafka stamps its topic's
+    records.
     """
     asked = requests.topic_configs({topic_of(split) for split in requests.order}, ("message.timestamp.type",))
     stamped = {line.partition("\t")[0] for line in asked if line.endswith("\tLogAppendTime")}

@@ -36,10 +36,9 @@ class Look:
 
     def holds(self, unread: Unread, now: float) -> bool:
         """Return whether a new look at `now` (s since 1970) would lead to the same draft. `unread`
-        has the new positions and ends.
-
-        A look holds for a second (`FRESH_S`) if no position and no end has moved. It does not hold
-        if the clock limits its draft (`Limit.HORIZON`), because that limit rises with the clock.
+        has the new positions and ends: none may have moved, for a second at most (`FRESH_S`). If
+        the clock limits the draft (`Limit.HORIZON`), the look does not hold, because that limit
+        rises.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
@@ -48,17 +47,17 @@ class Look:
         """Return whether a plan may still be made from this look at `now` (s since 1970), although
         records may have come since.
 
-        This is true for ten seconds (`AHEAD_S`) if a budget limits the batch and the `budgets` of
-        the sources have not changed. The batch is then full without the new records. These will not
-        be late, because the plan allows for records that are still to come.
+        This is true for ten seconds (`AHEAD_S`) if a budget limits the batch and `budgets` are
+        still the same. The batch is then full without the new records. These will not be late,
+        because the plan allows for records that are still to come.
         """
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
 
 
 def answered(step: Callable[[], T], look: Look) -> T:
-    """Return the result of a pure step. If the step needs an answer that `look` does not have, ask
-    Kafka for this answer, add it to `look`, and begin the step again.
+    """Return the result of a pure step. If the step needs an answer that `look` lacks, ask Kafka,
+    add the answer to `look`, and begin the step again.
     """
     while True:
         try:
@@ -68,16 +67,14 @@ def answered(step: Callable[[], T], look: Look) -> T:
 
 
 def draft(look: Look) -> Draft[Key]:
-    """Return how far the query would read if it had no group, computed from the answers in
-    `look`.
-    """
+    """Return how far the query would read without its group."""
     return Draft(look.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanCeiling:
-    """The group's ceiling for one plan. `at` is the event time (ms) that the plan must not exceed,
-    and `event` is the coordinator's last event. Without a group, they are MAX and None.
+    """The group's ceiling for one plan: the event time `at` (ms) that the plan must not exceed, and
+    the coordinator's last event. Without a group, they are MAX and None.
     """
 
     at: int = watermark.MAX
@@ -85,13 +82,13 @@ class PlanCeiling:
 
 
 def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
-    """Return the plan that `draft` gives if no record above `ceiling` may be read."""
+    """Return the plan of `draft` that reads no record above `ceiling`."""
     return draft.plan(ceiling.at)
 
 
 class Least(NamedTuple):
-    """The smallest batch of one source that is worth reading: `offsets` is its size, and `delay_ms`
-    is the longest wait for it.
+    """The smallest batch of one source that is worth reading: its `offsets`, and the longest wait
+    for it.
     """
 
     offsets: int

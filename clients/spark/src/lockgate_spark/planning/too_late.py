@@ -25,8 +25,6 @@ log = logging.getLogger("lockgate")
 
 @dataclass(slots=True)
 class _Late:
-    """The late records of one split, and the lag of their producer."""
-
     lag: int  # the largest one, ms
     waited: int | None  # the largest lag that plans had allowed for; None if an earlier run made them
     upto: int = 0  # the offset up to which late records were counted
@@ -36,8 +34,8 @@ class _Late:
 
 
 class TooLate:
-    """Counts the late records of one run, and logs warnings about them. The other splits do not
-    wait for a producer that is more than `far` (ms) behind, and the warnings say so.
+    """Counts the late records of one run, and logs warnings about them. No other split waits for a
+    producer that is more than `far` (ms) behind.
     """
 
     def __init__(self, far: int) -> None:
@@ -50,8 +48,8 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Record that the split `key` has late records, which `look` then counts. One of them came
-        `lag` (ms) behind the clock, but plans had allowed only for lags up to `waited` (ms).
+        """Have `look` count the late records of `key`. One came `lag` (ms) behind the clock, but
+        plans had allowed only for `waited` (ms).
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -59,17 +57,15 @@ class TooLate:
         late.lag, late.ended = max(lag, late.lag), False
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
-        """Record that the split `key` may have late records, which `look` then counts. The first
-        record that this run has found in the split, `lag` (ms) behind the clock, is at or below
-        Spark's watermark in the checkpoint. The earlier run has counted the late records up to the
-        offset `upto`.
+        """Have `look` count the late records of `key` from the offset `upto` on, up to which the
+        earlier run has counted them. The first record that this run has found there, `lag` (ms)
+        behind the clock, is at or below the checkpoint's watermark.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
-        """Count the unread records at or below `spark_watermark` (ms) in the splits for which
-        `came` or `still_comes` was called. Log a warning each time that a split's count has
-        doubled.
+        """Count the unread records at or below `spark_watermark` (ms) in those splits. Log a
+        warning each time that a split's count has doubled.
         """
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
         for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:

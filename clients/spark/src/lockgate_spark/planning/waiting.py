@@ -13,17 +13,17 @@ from lockgate_spark.telemetry.waits import Waits, for_member, for_split, for_win
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split for which the others wait: the one with the lowest partition watermark. If
-    the paused split with the oldest next record is stopped by a record ahead of the clock, return
-    the paused split instead. Return None without splits.
+    """Return the split for which the others wait: the paused one with the oldest next record if a
+    record ahead of the clock has stopped it, otherwise the one with the lowest watermark; None
+    without splits.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Pass to `waits` the wait that follows the plan `planned`, or None if the plan reads records
-    or was put off, or if nothing is left to read. `now` is the wall-clock time in ms.
+    """Pass to `waits` the wait that follows the plan `planned`; None if the plan reads records or
+    was put off, or if nothing is left. `now` is the wall-clock time in ms.
     """
     plan, windows, wait = planned.plan, planned.basis.windows, None
     if not plan.offsets and not planned.put_off and plan.paused:
@@ -38,10 +38,8 @@ def see_wait(planned: Planned, waits: Waits, membership: Membership | None, prod
 
 
 def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: int) -> str:
-    """Return a message about the records that a run under `availableNow` leaves for the next run.
-    `planned` is the last plan of the run. The message is empty if there is nothing to say.
-
-    `has_read` says whether the run has read any records. `now` is the wall-clock time in ms.
+    """Return a message about the records that a run under `availableNow` leaves for the next run
+    after its last plan; empty if there are none. `now` is the wall-clock time in ms.
     """
     plan, windows = planned.plan, planned.basis.windows
     if not plan.paused:
@@ -58,8 +56,8 @@ def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: in
 
 
 def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
-    """Return the paused split with the oldest next record, and the event time (ms) of this record;
-    None if no such record is known.
+    """Return the paused split with the oldest known next record, and the event time (ms) of this
+    record; None without one.
     """
     heads = [(key, head.event_time) for key in plan.paused if (head := plan.splits[key].next) is not None]
     first = min(heads, key=lambda each: each[1], default=None)
@@ -67,8 +65,6 @@ def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
 
 
 def _why(planned: Planned, producers: Producers, now: int) -> tuple[str, str] | None:
-    """Return the name of the split that the others wait for, and the reason; None if they wait for
-    no split.
-    """
+    """Return the name of the split that the others wait for, and the reason; None without one."""
     key = blocker(planned, producers)
     return None if key is None else (names([key], planned.plan.splits)[key], producers.why(key, now))

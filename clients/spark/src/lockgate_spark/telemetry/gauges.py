@@ -1,9 +1,8 @@
-"""Shows the numbers of a run as gauges in Spark's metrics system.
+"""Shows the numbers of a run as gauges in Spark's metrics system. The numbers of `progress_metrics`
+have nearly the same names there: `alignmentPausedMs` becomes `pausedMs`.
 
-The numbers of `progress_metrics` are gauges with nearly the same name: `alignmentPausedMs` in
-lastProgress becomes `pausedMs`. If a query has several sources, the counts of its
-sources are summed, and for other numbers the largest value is shown. Event times are in ms since
-1970. A Boolean is 1 or 0. A gauge whose value is unknown or unbounded is None.
+Of a query with several sources, counts are summed, and other numbers are the largest value. Event
+times are in ms since 1970, a Boolean is 1 or 0, and an unknown or unbounded value is None.
 """
 
 from collections.abc import Mapping
@@ -37,14 +36,14 @@ class RunGauges:
     """Keeps the gauges of one run up to date. `shown` is the view that they show, or None."""
 
     def __init__(self, gauges: Gauges) -> None:
-        self._gauges = gauges
+        self.gauges = gauges
         self.shown: BatchAlignment | None = None
         self._late: dict[int, int] = {}
 
     def show(self, view: BatchAlignment) -> None:
         """Set the gauges to the values of a plan's view."""
         self.shown = view
-        self._gauges.show(gauges(view))
+        self.gauges.show(gauges(view))
 
     def is_due(self, now: float) -> bool:
         """Return whether the gauges were set a second ago or more, at `now` (s since 1970)."""
@@ -53,11 +52,7 @@ class RunGauges:
     def show_late(self, source: int, total: int) -> None:
         """Set the gauge of late rows. `total` is the source's number of late rows in this run."""
         self._late[source] = total
-        self._gauges.show({"lateRowsTotal": sum(self._late.values())})
-
-    def close(self) -> None:
-        """Remove the gauges at the end of the run."""
-        self._gauges.close()
+        self.gauges.show({"lateRowsTotal": sum(self._late.values())})
 
 
 def gauges(view: BatchAlignment) -> dict[str, int | None]:

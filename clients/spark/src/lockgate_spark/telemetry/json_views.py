@@ -19,8 +19,8 @@ def _values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """Convert `value`, a result of `to_json`, back to an object of the type `kind`. A field that is
-    missing gets its default, and unknown fields are ignored.
+    """Convert the result of `to_json` back to an object of the type `kind`. A missing field gets
+    its default, and unknown fields are ignored.
     """
     if value is None:
         return None

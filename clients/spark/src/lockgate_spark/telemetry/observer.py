@@ -27,12 +27,10 @@ class Observer:
     Attributes:
         view: The view of the last plan; None before the first one.
         records: Logs warnings about records, and counts the records that are left out.
-        ahead: In observe mode, the number of Spark's batches that went beyond the plan. A batch of
-            two sources counts twice if both sources go beyond it.
+        ahead: In observe mode, the number of Spark's batches that went beyond the plan, by source.
         offsets_ahead: The number of offsets that these batches read beyond their plans.
         failed_plans: Whether a plan could not be made in observe mode.
-        sees_watermark: Whether the query's watermarks use the aligned event times; True for a query
-            without watermarks.
+        sees_watermark: Whether the query's watermarks, if any, use the aligned event times.
     """
 
     def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
@@ -45,8 +43,8 @@ class Observer:
         self.sees_watermark = True
 
     def begin(self, run: Checkpointed) -> None:
-        """Set `sees_watermark`, and start the estimate of rows saved if the query's watermarks
-        allow one. Call this method once Spark has planned the query.
+        """Set `sees_watermark`, and start the estimate of rows saved if the watermarks of the
+        query, which Spark has planned, allow one.
         """
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
         operators = Operator.all_of(run.watermarks(), in_payload)
@@ -57,8 +55,8 @@ class Observer:
     def planned(
         self, plan: Plan[Key], unread: Unread, draft: Draft[Key], view_of: Callable[..., BatchAlignment]
     ) -> None:
-        """Set `view` to what `view_of` makes of the observer's own counts, for `plan`, a plan that is
-        carried out. Log a line if a partition keeps the query behind the clock.
+        """Set `view` to the view of `plan`, which is carried out; `view_of` makes it with the
+        observer's own counts. Log a line if a partition keeps the query behind the clock.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
@@ -76,14 +74,12 @@ class Observer:
 
     @property
     def rows_saved(self) -> int | None:
-        """Estimated number of rows that alignment has kept from being dropped as late; None if
-        there is no estimate.
-        """
+        """The `RowsSaved` estimate so far; None if there is none."""
         return None if self._rows_saved is None else self._rows_saved.rows
 
     def progress(self, index: int) -> dict[str, str]:
-        """Return the metrics of one source in Spark's progress, by name. The call for the first
-        source also logs a line if the alignment has changed.
+        """Return one source's metrics for Spark's progress. The call for the first source also logs
+        a line if the alignment has changed.
         """
         if self.view is None:
             return {}
@@ -92,9 +88,8 @@ class Observer:
         return source_metrics(self.view, index)
 
     def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
-        """Compare a batch of one source with the plan in observe mode, and count the left-out
-        records of the batch. The batch begins at `start`, Spark ends it at `native`, and the plan
-        would end it at `planned`.
+        """Compare a batch of one source from `start` to Spark's end `native` with the end that the
+        plan would have set, `planned`, in observe mode, and count the batch's left-out records.
         """
         if any(start.get(split) != end for split, end in native.items()):
             ends = [(start.get(split, 0), planned[split], end) for split, end in native.items() if split in planned]

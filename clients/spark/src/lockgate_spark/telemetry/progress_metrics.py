@@ -1,9 +1,6 @@
 """Metrics of the alignment for a query's progress, `lastProgress["sources"][…]["metrics"]`, and log
-lines about changes.
-
-Spark asks each source for its metrics once per progress report, after the batch. The metrics and
-the log lines are both made at that time, so they need no listener. Spark requires text as values:
-durations are in ms, and event times in ISO 8601.
+lines about changes. Spark asks each source for its metrics after a batch, as text: durations are in
+ms, and event times in ISO 8601.
 """
 
 import json
@@ -28,9 +25,7 @@ def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
 
 
 def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
-    """Return the metrics of one source, by name. Some are the same for all sources of the query,
-    such as `Target`, `LimitedBy`, `BlockedBy`, `SpreadMs` and `RowsSavedEstimate`.
-    """
+    """Return the metrics of one source, by name. Some, such as `Target`, are the query's."""
     partitions = [each for each in view.partitions if each.source == source]
     lags = [each.lag for each in partitions if each.lag is not None]
     metrics: dict[str, int | str] = {
@@ -60,8 +55,8 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
 
 
 def late_metrics(late: Mapping[str, int], exact: bool) -> dict[str, str]:
-    """Return the metrics of the late rows in the last batch of one source. `late` maps partitions
-    to their number of late rows, which is an upper bound if `exact` is False.
+    """Return the metrics of the late rows in the last batch of one source, from their number in
+    each partition: an upper bound if `exact` is False.
     """
     return {
         "lateRows": str(sum(late.values())),
@@ -111,8 +106,7 @@ class Behind:
 
     def log(self, view: BatchAlignment) -> None:
         """Log `view.behind` if the same partition has limited the plans for ten seconds, and the
-        query is at least a second behind the clock. Call this method with the view of each plan
-        that one of the query's own partitions limits.
+        query is at least a second behind the clock.
         """
         now = view.planned_at
         if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:

@@ -17,10 +17,8 @@ log = logging.getLogger("lockgate")
 
 
 class RecordWarnings:
-    """Logs warnings about the records of one run, once for each split and reason.
-
-    `left_out` counts the left-out records by split. Records that no plan has inspected are not
-    counted.
+    """Logs warnings about the records of one run, once for each split and reason. `left_out` counts
+    the left-out records that plans have inspected, by split.
     """
 
     def __init__(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
@@ -32,11 +30,10 @@ class RecordWarnings:
 
     def warn(self, allowed: int, learned: int | None, steps: tuple[int, int]) -> None:
         """Log a warning about the first left-out record of each split, and about each split in
-        which a record was older than an earlier one by more than `allowed` (ms).
-
-        `learned` is the measured out-of-orderness (ms) that the plans use; None if the user has set
-        one. It is logged each time it has more than doubled. `steps` says how far (ms) a batch may
-        go beyond the split with the lowest watermark, without this out-of-orderness and with it.
+        which a record was older than an earlier one by more than `allowed` (ms). Log `learned`, the
+        measured out-of-orderness (ms) that plans use, each time that it has more than doubled; None
+        if the user has set one. `steps` says how far (ms) a batch may go beyond the lowest split
+        without and with it.
         """
         self._known = [(i, split) for i, source in self._sources.items() for split in source.log.learned]
         for key in self._known:

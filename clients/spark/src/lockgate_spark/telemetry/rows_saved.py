@@ -31,8 +31,8 @@ MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A `withWatermark` of a query. `sources` are the indexes of the sources whose rows it gets,
-    and `delay` is in ms.
+    """A `withWatermark` of a query: its delay (ms), and the indexes of the sources whose rows it
+    gets.
     """
 
     sources: frozenset[int]
@@ -40,9 +40,9 @@ class Operator:
 
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Return the operators of a query with the watermarks `found`. Return None if there are no
-        watermarks, or if one of them uses an event time that plans do not see. `in_payload` says
-        for each source whether its aligned event time is in the payload.
+        """Return the operators of a query with the watermarks `found`. Return None if there are
+        none, or if one uses an event time that plans do not see. `in_payload` says for each source
+        whether its aligned event time is in the payload.
         """
         origins = [origin for each in found for origin in each.origins]
         if any(o.source is None or in_payload.get(o.source) != (o.column != KAFKAS) for o in origins):
@@ -52,9 +52,8 @@ class Operator:
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
-    """Return the offsets at which Spark's Kafka source would end a batch that begins at
-    `positions`. `ends` are the ends of the logs, and `budget` is maxOffsetsPerTrigger; None for no
-    limit.
+    """Return the offsets at which Spark's Kafka source would end a batch from `positions`, if the
+    logs end at `ends`. `budget` is maxOffsetsPerTrigger; None for no limit.
     """
     left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
     total = sum(left.values())
@@ -73,8 +72,8 @@ class EventTimes:
     _times: list[int] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
-        """Add a record. If it is out of order, limit its event time to the range between its
-        neighbours' event times.
+        """Add a record. An event time that is out of order is limited to the range of its
+        neighbours'.
         """
         at = bisect_left(self._offsets, head.offset)
         if at < len(self._offsets) and self._offsets[at] == head.offset:
@@ -85,8 +84,8 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """Return the event time at an offset, by interpolation. Before the first known record and
-        after the last one, return the event time of that record; None if no record is known.
+        """Return the event time at an offset, by interpolation between known records, or that of
+        the first or last one; None if no record is known.
         """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
@@ -114,11 +113,9 @@ class EventTimes:
 
 
 class RowsSaved:
-    """Estimates how many rows alignment has saved, by a simulation of plain Spark beside one
-    aligned run. `rows` is how many rows plain Spark would have dropped so far.
-
-    `highest` says whether Spark uses the highest of several watermarks. `stored` is Spark's
-    watermark (ms) in the checkpoint.
+    """Estimates how many rows alignment has saved in one run: `rows` is how many plain Spark would
+    have dropped so far. `highest` says whether Spark uses the highest of several watermarks, and
+    `stored` is the watermark (ms) in the checkpoint.
     """
 
     def __init__(self, operators: Sequence[Operator], *, highest: bool = False, stored: int = 0) -> None:
@@ -140,11 +137,9 @@ class RowsSaved:
         met: Iterable[tuple[Key, Head]],
         fixed: bool,
     ) -> None:
-        """Continue the simulation with a plan that is carried out.
-
-        `ends` has the ends of the logs, and `budgets` has the maximum number of offsets in a batch,
-        both by source. `met` are known records besides those at which the plan ends. `fixed` says
-        whether the run ends once it has read up to `ends`.
+        """Continue the simulation with a plan that is carried out. `ends` (of the logs) and
+        `budgets` (offsets in a batch) are by source. `met` are known records besides those at which
+        the plan ends. `fixed` says whether the run ends once it has read up to `ends`.
         """
         logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
@@ -165,7 +160,7 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """Count the late rows of the batches that were read completely, at the end of the run."""
+        """Count the late rows of the batches that the run has read completely."""
         self._count(self._read)
 
     def _start_again(self, positions: dict[Key, int]) -> None:
@@ -184,8 +179,8 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """Simulate one batch of plain Spark. When no data is left, simulate one batch without data,
-        because Spark runs one, too. The newest watermark applies to the batches after this one.
+        """Simulate one batch of plain Spark, or one without data when none is left, as Spark runs
+        one. Its watermark applies to the batches after it.
         """
         batch = {}
         for i in self._sources:

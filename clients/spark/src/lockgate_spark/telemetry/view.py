@@ -199,27 +199,14 @@ def describe(
     disorder: Mapping[Key, int] = _NONE,
     **fields: Any,
 ) -> BatchAlignment:
-    """Return the view of `plan`.
+    """Return the view of `plan`, which was made at `planned_at` (s since 1970).
 
-    Values of partitions leave out partitions whose value is unknown, 0, or (`left_out_so_far`) has
-    not changed. They and `fields` are as in `PartitionAlignment` and `BatchAlignment`.
-
-    Args:
-        plan: The plan.
-        planned_at: Time (s since 1970) when the plan was made.
-        before: View of the previous plan.
-        group: The coordinator's last event.
-        slowest: The partition that limits the plan or is stopped at a record ahead of the clock.
-        why: Why `slowest` may still bring old records, as the end of a sentence.
-        lags: The lags (ms) of the producers.
-        stopped: How long (ms) partitions have been stopped at records ahead of the clock.
-        far_behind: Partitions that no other one waits for.
-        left_out: Numbers of left-out records.
-        left_out_so_far: The same numbers for the run so far.
-        read_early: Numbers of offsets above the read limit.
-        disorder: How far out of order (ms) records were.
-        fields: Further fields of the view.
-
+    `before` is the view of the previous plan, and `group` the coordinator's last event. `slowest`
+    is the partition that limits the plan or is stopped at a record ahead of the clock, and `why`
+    says why it may still bring old records, as the end of a sentence. `lags` has the lags (ms) of
+    the producers, and `stopped` how long (ms) partitions have been stopped at records ahead of the
+    clock. All maps leave out partitions without a value. The other arguments are as in
+    `PartitionAlignment` and `BatchAlignment`.
     """
     known = {} if before is None else {(p.source, p.partition): p for p in before.partitions}
     since = {key: p.paused_since for key, p in known.items() if p.paused_since is not None}

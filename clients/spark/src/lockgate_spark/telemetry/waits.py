@@ -44,8 +44,7 @@ class Wait:
     """A wait of a query: its cause, and the words for log lines and `status`.
 
     Attributes:
-        names: Text that names what the query waits for: a partition, a whole window, readers of the
-            group, the operator (a person), or the coordinator; empty if the readers are not known.
+        names: What the query waits for, as in `AlignmentStatus.waits_for`.
         what: What the query waits for, as text that follows the words "waits for".
         why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
@@ -61,9 +60,7 @@ class Wait:
 
 
 def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
-    """Return the wait for a coordinator that does not answer. `last` is the last event that it has
-    sent; None if it has not answered yet.
-    """
+    """Return the wait for a coordinator that does not answer. `last` is its last event, if any."""
     why = (
         "it has not answered yet, and nothing is read before its first answer"
         if last is None
@@ -73,8 +70,8 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
-    """Return the wait for `group` to raise its read limit. `event` is the coordinator's last event,
-    and `next_at` is the event time (ms) of the next record.
+    """Return the wait for `group` to raise its read limit above `next_at`, the event time (ms) of
+    the next record. `event` is the coordinator's last event.
     """
     what = f"its group {group}"
     if event is None or not event.blocked_by:
@@ -96,9 +93,8 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a group's member that has reached its read limit: for the coordinator, for
-    the operator who has paused it, or for its group. `next_at` is the event time (ms) of the next
-    record.
+    """Return the wait of a group's member at its read limit: for the coordinator, an operator, or
+    the group. `next_at` is the event time (ms) of the next record.
     """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
@@ -108,9 +104,8 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` if `waited_s` is above `Alignment(max_wait)`. The message begins with
-    `what`, which says what has waited, and ends with the readers for which the group waits
-    according to `event`, the coordinator's last event.
+    """Raise `WaitedTooLong` if `waited_s` is above `Alignment(max_wait)`. The message says `what`
+    has waited, and for which readers by `event`, the coordinator's last event.
     """
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
@@ -118,14 +113,13 @@ def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: Wate
 
 
 def operator(pause: SourcePause) -> str:
-    """Return the operator who has paused a source, as text, with the name if it is known."""
+    """Return the operator who has paused a source, as text."""
     return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
-    """Return the wait for a partition of the query that may still bring older records. `why`
-    completes a sentence that begins with `split`, the partition's name. Nothing above the event
-    time `horizon` (ms) is read meanwhile. `brief` is as in `Wait`.
+    """Return the wait for a partition `split` that may still bring older records. `why` completes a
+    sentence that begins with its name. Nothing above `horizon` (ms) is read meanwhile.
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
