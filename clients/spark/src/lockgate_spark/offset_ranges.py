@@ -57,8 +57,8 @@ def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Ra
 
 
 def rounds(ranges: Iterable[Range]) -> list[list[Range]]:
-    """Divide the ranges among at most 8 calls of `records`, and return the list for each call. If a
-    partition has more than 8 ranges, those with the smallest gaps between them are merged.
+    """Divide the ranges among at most 8 calls of `records`: one list for each. If a partition has
+    more than 8 ranges, those with the smallest gaps between them are merged.
     """
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
     for each in sorted(ranges):

@@ -40,8 +40,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
-    """A `withWatermark(column, delay)` in a query. `column` has one of the `origins` in each branch
-    of a union that is below `withWatermark` in the plan; without a union, it has one origin.
+    """A `withWatermark(column, delay)` in a query, with the origin of `column` in each branch of a
+    union below it in the plan; without a union, with one origin.
     """
 
     column: str

@@ -17,8 +17,8 @@ R = TypeVar("R", bound=Running)
 
 
 class Registry:
-    """Stores the aligned runs and gates of a process by Spark's query id and run id. Safe to use
-    from several threads.
+    """Stores the aligned runs and gates of a process by Spark's query id and run id, for all
+    threads.
     """
 
     def __init__(self) -> None:
@@ -27,8 +27,8 @@ class Registry:
         self._lock = threading.RLock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
-        """Return the object of this kind that belongs to a run. The first call for a run makes the
-        object with `make`. Each call first removes all objects that have ended.
+        """Return the object of this kind of a run, which the first call makes with `make`. Each
+        call first removes all objects that have ended.
         """
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:
@@ -41,11 +41,11 @@ class Registry:
             return one
 
     def of_query(self, kind: type[R], query_id: str | None) -> R | None:
-        """Return the object of this kind that belongs to a query's present run, or None."""
+        """Return the object of this kind of a query's present run, or None."""
         return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
 
     def ended(self, kind: type[R], query_id: str) -> R | None:
-        """Return the object of this kind that belonged to a query's last ended run, or None."""
+        """Return the object of this kind of a query's last ended run, or None."""
         return next((one for key, one in reversed(self._of_kind(kind)) if key[1] == query_id and one.closed), None)
 
     def all_of(self, kind: type[R]) -> list[R]:

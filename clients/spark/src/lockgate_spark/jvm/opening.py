@@ -84,12 +84,12 @@ def open_run(
         made = SparkAlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, kept=kept, begin=begin)
         sources = cast("Mapping[int, KafkaSource]", made.sources)
         if alignment.late_rows == "keep":
-            made.table = KeptRows(spark, run, alignment, sources)
-            made.tell_kept(made.table.path)
+            made.table = table = KeptRows(spark, run, alignment, sources)
+            made.tell_report(lambda report: report.keeps_late_rows(table.path))
         if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
             made.count = LateCount(spark, run, sources)
         else:
-            made.tell_uncounted("the count is switched off for this query")
+            made.tell_report(lambda report: report.not_counted("the count is switched off for this query"))
         return made
 
     aligned = running.of_run(SparkAlignedRun, run.query_id, run.run_id, make)

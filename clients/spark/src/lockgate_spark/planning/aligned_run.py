@@ -27,7 +27,7 @@ from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.steps import Least, Planned
-from lockgate_spark.report.findings import BatchLoss, Findings
+from lockgate_spark.report.findings import Findings
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
@@ -150,7 +150,7 @@ class AlignedRun:
         except Exception as error:
             self.planner.observer.plan_failed(error)
         self._serve(index, native)
-        self._tell_report(lambda report: report.read(index, start, native, view, budget))
+        self.tell_report(lambda report: report.read(index, start, native, view, budget))
 
     def tell_late(self, index: int, total: int) -> None:
         """Set the number of late rows of source `index` in the run so far."""
@@ -158,19 +158,19 @@ class AlignedRun:
         if self._gauges is not None:
             self._gauges.show_late(index, total)
 
-    def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """Tell the report that a batch of source `index` is done, with the counts of its late rows;
-        None if they are not counted.
-        """
-        self._tell_report(lambda report: report.after_batch(index, batch))
-
-    def tell_kept(self, path: str) -> None:
-        """Tell the report that late rows are written to a table at `path`."""
-        self._tell_report(lambda report: report.keeps_late_rows(path))
-
-    def tell_uncounted(self, why: str) -> None:
-        """Tell the report why late rows are not counted."""
-        self._tell_report(lambda report: report.not_counted(why))
+    def tell_report(self, tell: Callable[[RunReport], None]) -> None:
+        """Call `tell` with the report, if there is one. Errors are only logged."""
+        if self._report is None:
+            return
+        try:
+            tell(self._report)
+        except Exception as error:
+            log.log(
+                logging.DEBUG if self._report_fails else logging.WARNING,
+                "the report of observe mode is incomplete: %s",
+                error,
+            )
+            self._report_fails = True
 
     # -- the end --
 
@@ -193,7 +193,7 @@ class AlignedRun:
         for close in (
             self.planner.sum_up,
             self._leave,
-            lambda: self._tell_report(lambda report: report.finish(self.run.failed())),
+            lambda: self.tell_report(lambda report: report.finish(self.run.failed())),
             *(() if self._gauges is None else (self._gauges.gauges.close,)),
             *(source.log.requests.close for source in self.sources.values()),
         ):
@@ -211,20 +211,6 @@ class AlignedRun:
                 finished = self.planner.reports()
         finally:
             self.membership.close(finished, returns=self.run.available_now)
-
-    def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
-        """Call `tell` with the report, if there is one. Errors are only logged."""
-        if self._report is None:
-            return
-        try:
-            tell(self._report)
-        except Exception as error:
-            log.log(
-                logging.DEBUG if self._report_fails else logging.WARNING,
-                "the report of observe mode is incomplete: %s",
-                error,
-            )
-            self._report_fails = True
 
     def _beside(self, found: Findings) -> Findings:
         observer = self.planner.observer

@@ -28,37 +28,26 @@ class DriverClock(PlanClock):
     def __call__(self) -> float:
         """Return the time for plans, in seconds since 1970."""
         wall_ms = int(self._wall() * 1000)
-        now = self.look(wall_ms, int(self.ticks() * 1000))
-        self._tell_jump(wall_ms, now)
-        self._tell_offset()
-        return now / 1000
-
-    def _tell_jump(self, wall_ms: int, now: int) -> None:
-        before, self._told_jump = self._told_jump, self.jumped
-        if self._told_jump and not before:
+        now, before = self.look(wall_ms, int(self.ticks() * 1000)), self._told_jump
+        self._told_jump = self.jumped
+        if self.jumped and not before:
             log.warning(
                 "the driver's clock jumped by %s to %s: plans continue from %s, and follow the clock once it has "
                 "been steady for %s",
-                spoken(self._told_jump),
+                spoken(self.jumped),
                 watermark.instant(wall_ms),
                 watermark.instant(now),
                 spoken(STOOD_MS),
             )
-
-    def _tell_offset(self) -> None:
-        if abs(self.behind - self._told) < max(_LEAST_TOLD_MS, abs(self._told) // 10):
-            return
-        self._told = self.behind
-        if self.behind > 0:
-            log.warning(
-                "the driver's clock is about %s behind: all new records are stamped at least that far ahead of it. "
-                "Plans use the records' time instead. Synchronise the clock (NTP). If it is right, the producers' "
-                "clocks are ahead",
-                spoken(self.behind),
-            )
-        elif self.behind < 0:
-            log.warning(
-                "the driver's clock is about %s ahead of the new records. Plans use the records' time instead. "
-                "Synchronise the clock (NTP)",
-                spoken(-self.behind),
-            )
+        if abs(self.behind - self._told) >= max(_LEAST_TOLD_MS, abs(self._told) // 10):
+            self._told = self.behind
+            if self.behind:
+                log.warning(
+                    "the driver's clock is about %s. Plans use the records' time instead. Synchronise the clock (NTP)"
+                    "%s",
+                    f"{spoken(self.behind)} behind: all new records are stamped at least that far ahead of it"
+                    if self.behind > 0
+                    else f"{spoken(-self.behind)} ahead of the new records",
+                    ". If it is right, the producers' clocks are ahead" if self.behind > 0 else "",
+                )
+        return now / 1000

@@ -13,22 +13,15 @@ class Run(SparkRun, Checkpointed, Protocol):
     """One run of one query, with its checkpoint."""
 
     def logged_offsets(self, source: int) -> Offsets | None:
-        """Return the offsets at which the checkpoint's last batch ends for this source; None if
-        there is no such batch.
-        """
+        """Return the offsets at which the checkpoint's last batch ends for this source, if any."""
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Return the offsets at which the next batch of this source starts; None if the source was
-        never read.
-        """
+        """Return the offsets at which the source's next batch starts; None if it was never read."""
 
     def memory(self, name: str = "") -> Memory:
-        """Return the storage beside the checkpoint for the last two versions of a text. The names
-        of its files begin with `name`.
-        """
+        """Return the storage of texts in the checkpoint's files whose names begin with `name`."""
 
     def zone(self, name: str | None) -> Zone:
-        """Return the time zone called `name` as Spark defines it; the session's time zone for None.
-
-        Raises `ConfigurationError` for an unknown name.
+        """Return the time zone called `name` as Spark defines it; the session's for None. Raises
+        `ConfigurationError` for an unknown name.
         """

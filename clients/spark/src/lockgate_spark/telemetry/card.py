@@ -29,8 +29,8 @@ _COLOUR = "#3b82c4"
 
 
 class _Bar(NamedTuple):
-    """The row of one partition in the table. `drift_ms` is how far the partition's first unread
-    record is above the lowest one of the query; None if nothing is left to read.
+    """The row of one partition. `drift_ms` is how far its first unread record is above the lowest
+    one of the query; None if nothing is left to read.
     """
 
     partition: str
@@ -40,10 +40,8 @@ class _Bar(NamedTuple):
 
 
 def html(title: str, sentence: str, view: BatchAlignment | None, max_drift_ms: int | None) -> str:
-    """Return the table as HTML without scripts.
-
-    `title` and `sentence` are plain text. The table shows the `MOST_ROWS` partitions that are
-    furthest ahead in `view`. A line on the bars marks `max_drift_ms`.
+    """Return the table as HTML without scripts, of the `MOST_ROWS` partitions of `view` that are
+    furthest ahead. `title` and `sentence` are plain text. A line on the bars marks `max_drift_ms`.
     """
     drawn = _bars(view)
     top = _top(drawn, max_drift_ms)
