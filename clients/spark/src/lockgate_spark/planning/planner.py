@@ -169,7 +169,7 @@ class Planner:
         previous plan, and `found` are further arguments of `describe`.
         """
         membership, producers = self.membership, self.looker.producers
-        slowest = blocker(planned, producers)
+        slowest = blocker(planned, producers) if planned.plan.limit is Limit.HORIZON else None
         return describe(
             planned.plan,
             planned_at=now,

@@ -3,7 +3,6 @@ here influences the plans.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import chain
 
@@ -59,12 +58,13 @@ class Observer:
         observer's own counts. Log a line if a partition keeps the query behind the clock.
         """
         applied = self._alignment.mode != "observe"
-        left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
+        found = ((key, self._incredible(key, made.position, made.end)) for key, made in plan.splits.items())
+        left_out = {key: records for key, records in found if records}
         if applied:
-            self.records.left_out += Counter(left_out)
+            self.records.left_out.update(left_out)
         self.view = view_of(
             left_out=left_out,
-            left_out_so_far={key: self.records.left_out[key] for key in left_out},
+            left_out_so_far=self.records.left_out,
             disorder=self.records.disorder(),
             rows_saved=self._estimate(plan, unread, draft),
             applied=applied,

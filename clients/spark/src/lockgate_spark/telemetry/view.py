@@ -202,15 +202,15 @@ def describe(
     """Return the view of `plan`, which was made at `planned_at` (s since 1970).
 
     `before` is the view of the previous plan, and `group` the coordinator's last event. `slowest`
-    is the partition that limits the plan or is stopped at a record ahead of the clock, and `why`
-    says why it may still bring old records, as the end of a sentence. `lags` has the lags (ms) of
-    the producers, and `stopped` how long (ms) partitions have been stopped at records ahead of the
-    clock. All maps leave out partitions without a value. The other arguments are as in
-    `PartitionAlignment` and `BatchAlignment`.
+    is the partition that limits the plan, or is stopped at a record ahead of the clock; None if no
+    partition does. `why` says why it may still bring old records, as the end of a sentence. `lags`
+    has the lags (ms) of the producers, and `stopped` how long (ms) partitions have been stopped at
+    records ahead of the clock. All maps leave out partitions without a value. The other arguments
+    are as in `PartitionAlignment` and `BatchAlignment`.
     """
     known = {} if before is None else {(p.source, p.partition): p for p in before.partitions}
     since = {key: p.paused_since for key, p in known.items() if p.paused_since is not None}
-    so_far = {key: p.left_out_so_far for key, p in known.items()} | dict(left_out_so_far)
+    so_far = {key: p.left_out_so_far for key, p in known.items() if p.left_out_so_far} | dict(left_out_so_far)
     paused, made = plan.paused, plan.splits
     called = names(made, made)
     early = {key: called[key] for key in read_early}
@@ -244,7 +244,7 @@ def describe(
         read_early=tuple(sorted(early.values())),
         group_watermark=None if group is None else group.group_watermark,
         blocked_by=() if group is None else group.blocked_by,
-        bounded_by=called[slowest] if slowest is not None and plan.limit is Limit.HORIZON else None,
+        bounded_by=None if slowest is None else called[slowest],
         planned_at=planned_at,
         look_ups=plan.look_ups,
         **fields,
