@@ -1,15 +1,12 @@
 """Stores the producer lags of a query's splits beside its checkpoint, so that a restart can use
-them.
-
-**When.** The lags are written at the end of a run. They are also written by each plan that has seen
-a producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is
-carried out. A smaller excess may be lost if the process is killed. The loss does no harm, because
-the next run waits for a quarter more than the written lag. If a producer's lag only reaches its
-written value again, the lags are written at most every half hour.
-
-**Form.** The last two versions of the lags are kept as JSON texts (`memory`). If the file system
-cannot store a text, one warning is logged and the query continues; the next run then measures the
+them. If the file system cannot store them, one warning is logged, and the next run measures the
 lags again.
+
+The lags are written at the end of a run. They are also written by each plan that has seen a
+producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is carried
+out. A smaller excess may be lost if the process is killed. The loss does no harm, because the next
+run waits for a quarter more than the written lag. If a producer's lag only reaches its written
+value again, the lags are written at most every half hour.
 """
 
 import json

@@ -3,8 +3,7 @@ the answers as one value (`steps.Look`).
 
 The second step, the draft, needs the highest event time that the budgets allow. This is found by a
 search in which each request to Kafka depends on the answer to the previous one. So the search is
-part of the look, and the steps after it make no requests themselves. If a later step lacks an
-answer, such as where the logs pass the group's ceiling, `steps.answered` requests it.
+part of the look. If a later step lacks an answer, `steps.answered` requests it.
 """
 
 from collections.abc import Mapping

@@ -4,8 +4,8 @@ read early, although they are above the ceiling.
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
 retention is left. With `retention.ms`, the record's age shows how much is left. With
 `retention.bytes`, the number of bytes after the record does, estimated from the size of the log. If
-a split is paused, its records in danger are read, up to the first record that is not in danger, and
-within the rest of the source's budget. There the split is paused again.
+a split is paused, its records in danger are read within the rest of the source's budget, up to the
+first record that is not in danger. There the split is paused again.
 
 **The trade-off.** A record in danger is lost for certain if it is not read. A record that is read
 early can raise Spark's watermark, but to no more than now − (1 − margin) · retention.ms − delay.

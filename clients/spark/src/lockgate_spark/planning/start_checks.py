@@ -1,6 +1,6 @@
 """Checks a query at its start: whether rows are lost already, whether the watermark delay is too
 short (`bounds` says which delay is needed), whether a watermark uses another event time than the
-aligned one, and whether a query with aligned streams also has streams that are not aligned.
+aligned one, and whether streams under a watermark are not aligned.
 
 **Unaligned, under one watermark.** Spark's watermark follows the highest event time of all streams
 under its `withWatermark`. So a stream that is not aligned can move this watermark past rows of the
@@ -9,9 +9,8 @@ is refused. A warning is logged instead in observe mode, with `other_event_time=
 streams of other sources.
 
 **Unaligned, under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no
-aligned row late. Its own rows may be late, as in plain Spark. With `multipleWatermarkPolicy=max`,
-Spark uses the highest one. Then an unaligned stream can make aligned rows late, and a warning is
-logged.
+aligned row late, only its own, as in plain Spark. With `multipleWatermarkPolicy=max`, Spark uses
+the highest one. Then an unaligned stream can make aligned rows late, and a warning is logged.
 """
 
 import logging
