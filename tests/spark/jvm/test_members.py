@@ -31,14 +31,16 @@ PYTHON = (
     *(builtins, Path, DataFrame, SparkSession, Column, F),
 )
 JAVA = """
-    ArrayList Class HashMap IdentityHashMap Instant JavaConverters LinkedHashMap MethodHandles MethodType Option
-    Properties Proxy System Thread UUID _2 asCaseSensitiveMap collection containsKey currentThread exc_info
-    filterReturnValue findStatic findVirtual forName fromString getCause getClass getClassLoader getConstructors
-    getContextClassLoader
-    getDeclaredField getDeclaredFields getInstant getMessage getName getOffset getOffsetAfter getProperty getRules
-    getSimpleName getSuperclass getTotalSeconds hasNext identityHashCode invoke invokeWithArguments isDefined
-    isProxyClass java_exception lang loadClass long mapAsJavaMap matches methodType newInstance new_array nextTransition
-    publicLookup put putAll regex setAccessible toArray toEpochMilli uuid4 versionNumberString
+    ArrayList Class HashMap IdentityHashMap Instant JavaConverters LinkedHashMap MethodHandles
+    MethodType Option Properties Proxy System Thread UUID _2 asCaseSensitiveMap collection
+    containsKey currentThread exc_info filterReturnValue findStatic findVirtual forName fromString
+    getCallbackClient getCause getClass getClassLoader getConstructors getContextClassLoader
+    getDeclaredField getDeclaredFields getInstant getMessage getName getOffset getOffsetAfter
+    getPerThreadConnection getProperty getRules getSimpleName getSocket getSuperclass
+    getTotalSeconds hasNext identityHashCode invoke invokeWithArguments isDefined isProxyClass
+    java_exception java_gateway_server lang loadClass long mapAsJavaMap matches methodType
+    newInstance new_array nextTransition publicLookup put putAll regex setAccessible setTcpNoDelay
+    toArray toEpochMilli uuid4 versionNumberString
 """
 """Of Java, Scala, py4j and the standard library, so that every Spark has it."""
 PUBLIC = """
