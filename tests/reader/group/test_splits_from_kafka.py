@@ -63,6 +63,19 @@ def test_two_processes_share_the_partitions_and_repeat_no_record(kafka: KafkaBro
     assert committed_of(kafka, topic, range(4)) == [400] * 4
 
 
+def test_partitions_assigned_during_close_are_not_opened(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [3])
+    consumer = consumer_of(topic, settings(topic), **FROM_KAFKA)
+    next(iter(consumer))
+    reader = consumer._reader
+    assert reader is not None
+    consumer.close()
+    reader._on_assigned([(topic, 0)])  # as Kafka's client does if a rebalance ends while it closes
+    assert [split.number for split in reader.assignment.splits.values()] == [1]
+
+
 def test_reader_waits_at_the_limit_of_its_alignment_group(kafka: KafkaBroker, topic: str, url: str) -> None:
     filled(kafka, topic, [60])
     make_group(url, topic, max_drift_ms=10_000)

@@ -328,12 +328,14 @@ class RunningReader:
     # -- Kafka's group, in callbacks within `_fetch` --
 
     def _on_assigned(self, keys: list[Key]) -> None:
+        if self._left:
+            return  # Kafka's client is being closed
         self.assignment.kafka_assigned(keys)
         self._exchange()
 
     def _on_revoked(self, keys: list[Key], *, lost: bool = False) -> None:
         if self._left:
-            return  # Kafka's client is being closed
+            return
         if not lost and self.options.commit_interval_ms is not None:
             try:
                 self.commit(wait=True)  # the next owner begins here
