@@ -16,7 +16,6 @@ CONSTANTS
     Deaths, Leases, Outages, Losses, Failovers,     \* how often each happens at most
     Explicit,   \* each attempt of a coordinator at a commit is a step of its own
     Delayed,    \* an event may be received long after later ones
-    Straggling, \* an answer of a lost history may be received after news of the present one
     Broken      \* the rules that are broken on purpose
 
 VARIABLES
@@ -175,18 +174,15 @@ LateReport(c, r) ==
 Receive(r) ==
     LET e == answer[r].event
         me == reader[r]
-        newer == me.news /\ me.rev > e.rev
+        keeps == me.news /\ (me.rev > e.rev \/ (Rule("answers lower news") /\ e.ceiling >= me.ceiling))
     IN
     /\ reader[r].alive /\ answer[r] # None
     /\ reader' = [reader EXCEPT ![r] =
             [me EXCEPT !.age = answer[r].age, !.version = e.version,
-                       !.rev = IF newer THEN me.rev ELSE e.rev, !.ceiling = IF newer THEN me.ceiling ELSE e.ceiling]]
-    /\ owed' = IF newer THEN owed ELSE [owed EXCEPT ![r] = @ \union (e.with \ {r})]
+                       !.rev = IF keeps THEN me.rev ELSE e.rev, !.ceiling = IF keeps THEN me.ceiling ELSE e.ceiling]]
+    /\ owed' = IF keeps THEN owed ELSE [owed EXCEPT ![r] = @ \union (e.with \ {r})]
     /\ answer' = [answer EXCEPT ![r] = None]
     /\ UNCHANGED <<store, backup, clock, wire, pos, old, quiet, left, cache>>
-
-\* The answer is of the history that a failover has lost.
-Straggles(r) == IF store = None \/ answer[r] = None THEN FALSE ELSE answer[r].event.rev > store.rev
 
 Hear(r, e) ==
     LET me == reader[r]
@@ -199,8 +195,7 @@ Hear(r, e) ==
     /\ (trusted \/ e.ceiling <= me.ceiling) = TRUE
     /\ reader' = [reader EXCEPT ![r].rev = e.rev, ![r].ceiling = e.ceiling, ![r].news = TRUE]
     /\ owed' = [owed EXCEPT ![r] = @ \union (e.with \ {r})]
-    /\ answer' = IF Straggles(r) /\ ~Straggling THEN [answer EXCEPT ![r] = None] ELSE answer
-    /\ UNCHANGED <<store, backup, clock, wire, pos, old, quiet, left, cache>>
+    /\ UNCHANGED <<store, backup, clock, wire, pos, answer, old, quiet, left, cache>>
 
 HearNews(r) ==
     \/ wire # None /\ Hear(r, wire)

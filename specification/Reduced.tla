@@ -10,8 +10,8 @@
 \*      nothing is owed to a reader that begins again further behind.
 \*    * `lowest` of an overdue reader. It is compared with news only while the last answer is young, and the next answer
 \*      that is young belongs to a report that sets `lowest`.
-\*    * What a reader will ignore of an answer, because it has heard later news. Otherwise `news` has no effect: the next
-\*      news or report sets it.
+\*    * What a reader will ignore of an answer, because it has heard news of a higher revision. Without an answer on its way,
+\*      `news` has no effect: the next news or report sets it.
 \*    * The watermark of an answer. Only RevisionNamesOneEvent reads it, so the view has the value of that property.
 \* 2. A lease passes only while a step waits for that: the end of a lease, or of the grace of a new group (`Awaited`).
 \*    Otherwise an old answer only keeps its reader from using news, so that state has no step which the same state with a
@@ -47,7 +47,7 @@ AbstractAnswer(r) ==
     IF a = None THEN None
     ELSE IF reader[r].news /\ reader[r].rev > e.rev THEN <<a.age, SameVersion(e.version)>>
     ELSE <<a.age, SameVersion(e.version), e.ceiling, CanBeLeft(e.with \ {r}) \ owed[r], OrderOf(e.rev),
-           Order(e.rev, reader[r].rev)>>
+           Order(e.rev, reader[r].rev), reader[r].news>>
 
 AbstractReader(r) ==
     LET me == reader[r] IN

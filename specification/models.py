@@ -23,7 +23,6 @@ GROUP: Mapping[str, Constant] = {
     "Failovers": 0,
     "Explicit": False,
     "Delayed": False,
-    "Straggling": False,
 }
 THREE: Mapping[str, Constant] = {"Readers": "{r1, r2, r3}"}
 GROUP_PROPERTIES = (
@@ -107,7 +106,6 @@ def _broken_with_failover(rule: str, violates: str) -> Model:
     return Model(name, constants={**THREE, "Failovers": 1}, breaks=rule, violates=violates, long=True)
 
 
-STRAGGLING: Mapping[str, Constant] = {**THREE, "Failovers": 1, "Straggling": True}
 LOST: Mapping[str, Constant] = {"Leases": 1, "Moves": 0}
 MODELS = {
     model.name: model
@@ -123,7 +121,6 @@ MODELS = {
         Model("group, joint", constants={"Joint": True, "Batch": 2}),
         Model("group, three readers", constants=THREE),
         Model("group, three readers, failover", constants={**THREE, "Failovers": 1}, long=True),
-        Model("group, a straggling answer", "Group", STRAGGLING, violates="NoReaderLeftBehind", long=True),
         Model("group, nobody waits forever", liveness="NobodyWaitsForever"),
         _broken("plan within the ceiling", "PlanWithinCeiling"),
         _broken("epochs", "FencedMovesNothing", Readers="{r1}", Deaths=1),
@@ -135,6 +132,7 @@ MODELS = {
         _broken("news of one version", "NoReaderLeftBehind", Losses=1, Deaths=1),
         _broken("ceiling at registration", "NoReaderLeftBehind", Losses=1),
         _broken("grace of a new group", "NoReaderLeftBehind", Losses=1),
+        _broken_with_failover("answers lower news", "NoReaderLeftBehind"),
         _broken_with_failover("numbers rise after a loss", "RevisionNamesOneEvent"),
         _broken_with_failover("compare-and-set", "NoReaderLeftBehind"),
         Model("splits, one moves", "Splits"),

@@ -92,6 +92,21 @@ def test_news_that_overtake_an_answer_stay_the_ceiling() -> None:
     assert (ceiling.value, ceiling.answered_at) == (500, 1.0)
 
 
+@pytest.mark.parametrize(("answer", "value"), [(2_000, 500), (500, 500), (300, 300)])
+def test_answer_that_news_overtook_only_lowers_the_ceiling(answer: int, value: int) -> None:
+    ceiling = answered(5, 1_000)
+    ceiling.asks()
+    ceiling.on_event(event(7, 500), now=1.0, tolerance_s=TOLERANCE_S)
+    # of a history that a failover has lost: the group's next event has revision 8
+    ceiling.answered(event(9, answer), asked_at=1.0)
+    assert ceiling.value == value
+    ceiling.on_event(event(8, 400), now=1.0, tolerance_s=TOLERANCE_S)
+    assert ceiling.value == min(value, 400)
+    ceiling.asks()
+    ceiling.answered(event(8, 2_000), asked_at=2.0)
+    assert ceiling.value == 2_000
+
+
 def test_answer_of_a_lower_revision_counts_unless_news_came_since() -> None:
     ceiling = answered(5, 1_000)
     ceiling.on_event(event(7, 500), now=1.0, tolerance_s=TOLERANCE_S)

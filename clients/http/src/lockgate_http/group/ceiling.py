@@ -5,10 +5,12 @@ before the first answer, and while that event says that an operator has paused t
 An event is either the answer to one of the query's own reports, or *news*. News is an event that
 answered a report of another query of this process, or that came by the group's event stream.
 
-An answer is accepted, unless news of a higher revision was accepted after the report was sent. News
-is ignored before the first answer, and if its revision is not above that of the last accepted
-event. All other news is accepted if it does not raise the ceiling. News that raises the ceiling can
-be wrong in two ways:
+An answer is accepted, unless news was accepted after the report was sent. Such an answer is
+accepted only if its revision is as high and it lowers the ceiling: a failover of the
+coordinator's store may have lost the answer's revision, and the news may take readers into
+account that the answer does not. News is ignored before the first answer, and if its revision is
+not above that of the last accepted event. All other news is accepted if it does not raise the
+ceiling. News that raises the ceiling can be wrong in two ways:
 
 * It was computed without this query, because the query's lease had ended, the coordinator had lost
   its memory, or the clock of the coordinator's store had jumped.
@@ -76,10 +78,12 @@ class Ceiling:
     def answered(self, event: Event, asked_at: float) -> None:
         """Accept `event`, the answer to a report sent after `asked_at` (monotonic seconds).
 
-        If news of a higher revision was accepted since then, keep the news instead.
+        If news was accepted since then, keep it instead if its revision is higher, or if `event`
+        does not lower the ceiling.
         """
-        newer = self._news is not None and self._news.revision > event.revision
-        self.event = self._news if newer else event
+        news = self._news
+        keeps = news is not None and (news.revision > event.revision or self._told_by(event) >= self._told_by(news))
+        self.event = news if keeps else event
         self.version, self.answered_at = event.config_version, asked_at
 
     def on_event(self, event: Event, now: float, tolerance_s: float) -> bool:
