@@ -60,8 +60,9 @@ class Holder:
             own = {name: each.number for name, each in named.items()}
             self.held = {name: each for name, each in self.held.items() if own.get(name) == each.number}
             self._returned = {name: each for name, each in self._returned.items() if own.get(name) == each.number}
-            for name in orders.give_back & self.held.keys():
-                self._returned[name] = self.held.pop(name)
+            for name in orders.give_back - self._returned.keys():
+                unopened = ReaderSplit(named[name].split, named[name].number)
+                self._returned[name] = self.held.pop(name, unopened)
                 self._woken.set()
             for name, each in named.items():
                 if name not in self.held and name not in self._returned and name not in orders.give_back:
@@ -70,7 +71,7 @@ class Holder:
     def _state(self) -> ReaderState:
         held = tuple(self.held.values())
         discovered = self._listed if self._discovered else None
-        return ReaderState(watermark=0, held=held, returned=tuple(self._returned.values()), discovered=discovered)
+        return ReaderState(held=held, returned=tuple(self._returned.values()), discovered=discovered)
 
 
 def level_after_s(holders: Sequence[Holder], splits: int, began: float) -> float:

@@ -134,7 +134,7 @@ FLOORS = {
         {"__main__"},
     ),
     "lockgate_reader": (
-        {"errors", "clock", "place"},
+        {"clock", "place"},
         {"config"},
         {"kafka"},
         {"reading", "group"},

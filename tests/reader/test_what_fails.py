@@ -17,7 +17,7 @@ from lockgate_reader import AlignedConsumer
 from lockgate_reader.kafka import logs
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.logs import KafkaLogs, Unanswered
-from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderState
+from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_testbed import topics
@@ -40,13 +40,14 @@ class Giving(Place):
 
     def __init__(self, topic: str) -> None:
         self.number, self.until = 1, inf
+        self.give_back: frozenset[str] = frozenset()
         self.heard, self.left = ReaderState(), False
         self._split = KafkaPartitionSplit(topic, 0)
 
     def exchange(self, state: ReaderState) -> Orders:
         self.heard = state
         given = (AssignedSplit(self._split, self.number),) if self.number else ()
-        return Orders(assigned=given, until=self.until)
+        return Orders(assigned=given, until=self.until, give_back=self.give_back)
 
     def leave(self, state: ReaderState) -> None:
         self.left = True
@@ -175,6 +176,18 @@ def test_a_split_that_another_reader_has_is_not_committed(
     assert consumer.positions() == {}
     consumer.commit()
     assert committed(kafka, topic) < 0
+
+
+def test_a_split_that_goes_before_it_was_opened_is_given_back_from_its_start(
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
+) -> None:
+    filled(kafka, topic, [5])
+    consumer = consumer_of(topic)
+    place = in_its_place(consumer, topic)
+    place.give_back = frozenset({f"{topic}-0"})
+    consumer._open().turn()
+    assert place.heard.returned == (ReaderSplit(KafkaPartitionSplit(topic, 0), 1, idle=True),)
+    assert not place.heard.held
 
 
 def test_a_split_that_goes_leaves_nothing_behind(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:

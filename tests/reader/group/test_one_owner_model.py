@@ -60,7 +60,6 @@ class Consumer:
     def obeys(self, committed: dict[str, int]) -> None:
         """As the consumer does with new orders."""
         assigned = self.holdings.assigned or {}
-        self.holdings.offers(assigned.values(), self.holdings.give_back)
         numbers = {name: each.number for name, each in assigned.items()}
         self.at = {name: one for name, one in self.at.items() if numbers.get(name) == one[0]}
         self.returned = {name: one for name, one in self.returned.items() if numbers.get(name) == one.number}
@@ -68,8 +67,8 @@ class Consumer:
             if name not in self.at and name not in self.returned and name not in self.holdings.give_back:
                 begin = committed[name] if each.split.starting_offset == COMMITTED_OFFSET else 0
                 self.at[name] = (each.number, max(begin, each.split.starting_offset))
-        for name in self.holdings.give_back & self.at.keys():
-            number, offset = self.at.pop(name)
+        for name in self.holdings.give_back - self.returned.keys():
+            number, offset = self.at.pop(name, (assigned[name].number, assigned[name].split.starting_offset))
             self.returned[name] = held(name, number, offset)
         if self.holdings.discover != self.listed_for:
             self.listed_for = self.holdings.discover

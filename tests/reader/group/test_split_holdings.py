@@ -40,16 +40,10 @@ def exchanged(holdings: Holdings, said: ReaderState, **more: Any) -> SplitExchan
     return sent
 
 
-def offered(holdings: Holdings) -> None:
-    """The consumer gets its orders."""
-    holdings.offers((holdings.assigned or {}).values(), holdings.give_back)
-
-
 def holding(*pairs: tuple[int, int]) -> Holdings:
-    """Of a reader that was given these splits, and has opened them."""
+    """Of a reader that was given these splits."""
     holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), add_splits=added(*pairs))
-    offered(holdings)
     return holdings
 
 
@@ -90,7 +84,6 @@ def test_a_split_under_a_number_that_is_not_the_reader_s_is_not_said() -> None:
 def test_a_split_that_is_returned_is_said_until_an_answer_has_come() -> None:
     holdings = holding((0, 11), (1, 12))
     exchanged(holdings, says(held(0, 11), held(1, 12)), give_back=("t-0",))
-    offered(holdings)
     assert holdings.give_back == {"t-0"}
     assert not holdings.exchange(says(held(0, 11), held(1, 12)), 1).given_back, "the consumer has it open"
     said = says(held(1, 12), returned=(held(0, 11, offset=50),))
@@ -174,16 +167,6 @@ def test_exchange_has_the_last_revision_so_that_a_lost_history_shows() -> None:
     assert holdings.exchange(says(held(0, 11)), 2).seen == 4
 
 
-def test_split_that_goes_before_it_was_seen_is_given_back_from_its_start() -> None:
-    holdings = Holdings("me", discovery_ms=60_000)
-    exchanged(holdings, says(), add_splits=added((0, 11), offset=3))
-    exchanged(holdings, says(), add_splits=added((0, 11), offset=3), give_back=("t-0",))
-    offered(holdings)
-    assert holdings.is_urgent(says())
-    assert [each.split.starting_offset for each in exchanged(holdings, says()).given_back] == [3]
-    assert numbers(holdings) == {}
-
-
 def test_split_at_the_latest_record_waits_until_its_offset_is_reported() -> None:
     holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), add_splits=added((0, 11), offset=LATEST_OFFSET))
@@ -193,6 +176,7 @@ def test_split_at_the_latest_record_waits_until_its_offset_is_reported() -> None
     exchanged(holdings, said)
     assert not holdings.unresolved
     assert not holdings.is_urgent(said)
+    assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=499)), 1).held] == [True]
 
 
 def test_a_position_that_the_program_has_set_back_is_said_to_be_restored() -> None:
@@ -200,6 +184,8 @@ def test_a_position_that_the_program_has_set_back_is_said_to_be_restored() -> No
     exchanged(holdings, says(), add_splits=added((0, 11), offset=40))
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=30)), 1).held] == [True]
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=41)), 1).held] == [False]
+    given_back = holdings.exchange(says(returned=(held(0, 11, offset=30),)), 1).given_back
+    assert [each.restored for each in given_back] == [True]
 
 
 class Counted(Holdings):
@@ -217,21 +203,11 @@ def test_splits_without_an_offset_are_looked_for_once_an_exchange() -> None:
     holdings = Counted("me", discovery_ms=60_000)
     some = [(partition, 7) for partition in range(50)]
     exchanged(holdings, says(), add_splits=added(*some))
-    offered(holdings)
     said = says(*(held(*each) for each in some))
     exchanged(holdings, said)
     holdings.looked = 0
     assert not holdings.is_urgent(said)
     assert holdings.looked == 1
-
-
-def test_nothing_is_kept_of_assignments_that_are_over() -> None:
-    holdings = holding((0, 1))
-    for number in range(2, 9):
-        exchanged(holdings, says(held(0, number - 1)), add_splits=added((0, number)))
-        offered(holdings)
-    exchanged(holdings, says(held(0, 8)))
-    assert holdings._resolved == {("t-0", 8)}
 
 
 def test_news_since_the_last_exchange_count_until_an_answer_covers_them() -> None:

@@ -123,15 +123,17 @@ class Reader(Process):
 
     def _obey(self) -> None:
         assigned = self.holdings.assigned or {}
-        self.holdings.offers(assigned.values(), self.holdings.give_back)
         for name in [*self.open]:
             if name not in assigned or assigned[name].number != self.open[name].number:
                 del self.open[name]
-        self.returned = {n: each for n, each in self.returned.items() if n in assigned and n in self.holdings.give_back}
+        numbers = {name: assigned[name].number for name in self.holdings.give_back}
+        self.returned = {name: each for name, each in self.returned.items() if numbers.get(name) == each.number}
         for name, each in assigned.items():
             if name in self.holdings.give_back:
                 if name in self.open:
                     self.returned[name] = self._split(name, self.open.pop(name))
+                else:
+                    self.returned.setdefault(name, ReaderSplit(each.split, each.number))
             elif name not in self.open:
                 self.open[name] = _Open(each.number, max(0, each.split.starting_offset))
 

@@ -1,8 +1,9 @@
 """A user's settings for a coordinator and a group, frozen and checked when they are made."""
 
 import re
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -29,8 +30,9 @@ class Named:
     __slots__ = ()
 
     def __new__(cls, *args: object, **options: object) -> "Self":
-        names = [each.name for each in fields(cls) if each.name != "_"]  # type: ignore[arg-type]
-        by_place = [each.name for each in fields(cls) if not each.kw_only]  # type: ignore[arg-type]
+        parameters = [each for each in signature(cls.__init__).parameters.values() if each.name != "self"]
+        names = [each.name for each in parameters]
+        by_place = [each.name for each in parameters if each.kind is not Parameter.KEYWORD_ONLY]
         if len(args) > len(by_place):
             first = next(name for name in names if name not in by_place)
             raise ConfigurationError(

@@ -1,6 +1,4 @@
-"""Converts records to Arrow batches. Only this module imports pyarrow, which the extra `arrow`
-installs.
-"""
+"""Converts records to Arrow batches. Only this module imports pyarrow (the extra `arrow`)."""
 
 from array import array
 

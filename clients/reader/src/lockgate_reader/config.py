@@ -1,6 +1,4 @@
-"""The options of `AlignedConsumer`, validated on construction. Options shared with `lockgate_spark`
-have the same names and defaults.
-"""
+"""The options of `AlignedConsumer`, validated on construction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,19 +52,15 @@ class Options:
         named = self.topics and all(isinstance(topic, str) and topic for topic in self.topics)
         _check(named, f"topics={self.topics!r}", "expected a topic's name, or several")
         _check_kafka(self.kafka)
-        _check(
-            self.coordinator is None or isinstance(self.coordinator, Coordinator),
-            f"coordinator={self.coordinator!r}",
-            "expected a lockgate_reader.Coordinator; write Coordinator('http://HOST:PORT', group='NAME')",
-        )
-        _check(
-            self.event_time is None or callable(self.event_time),
-            f"event_time={self.event_time!r}",
-            "expected a function of a record that returns ms since 1970, or None for a record without an event time",
-        )
+        calls = self.event_time is None or callable(self.event_time)
+        for name, fine, expected in (
+            ("coordinator", isinstance(self.coordinator, Coordinator | None), "a lockgate_reader.Coordinator"),
+            ("event_time", calls, "a function of a record that returns ms since 1970, or None"),
+            ("ending_offsets", self.ending_offsets in (None, "latest"), "'latest', or None to read on"),
+            ("partitions", self.partitions in (None, "kafka"), "'kafka', or None"),
+        ):
+            _check(fine, f"{name}={getattr(self, name)!r}", f"expected {expected}")
         _check_start(self)
-        ends = self.ending_offsets in (None, "latest")
-        _check(ends, f"ending_offsets={self.ending_offsets!r}", "expected 'latest', or None to read on")
         _check_watermarks(self)
         if self.partitions is not None:
             _check_partitions(self)
@@ -78,27 +72,20 @@ class Options:
 
     @property
     def max_drift_ms(self) -> int:
-        drift = "5 minutes" if self.max_drift is None else self.max_drift
-        return milliseconds("AlignedConsumer(max_drift)", drift)
+        return self._ms("max_drift", "5 minutes")
 
     @property
     def disorder_ms(self) -> int:
         """Return `max_out_of_orderness` in ms; 0 if a `WatermarkStrategy` is used instead."""
-        delay = self.max_out_of_orderness
-        if delay is None or isinstance(delay, WatermarkStrategy):
-            return 0
-        return milliseconds("AlignedConsumer(max_out_of_orderness)", delay)
+        return 0 if isinstance(self.max_out_of_orderness, WatermarkStrategy) else self._ms("max_out_of_orderness", 0)
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how old (ms) the next record of a split that was read to its end may be when it
-        arrives; None if a `WatermarkStrategy` without an idle timeout is used.
-        """
+        """Return the idle timeout (ms); None if a `WatermarkStrategy` without one is used."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
-        late = "1 minute" if self.idle_timeout is None else self.idle_timeout
-        return milliseconds("AlignedConsumer(idle_timeout)", late)
+        return self._ms("idle_timeout", "1 minute")
 
     @property
     def strategy(self) -> WatermarkStrategy:
@@ -117,6 +104,10 @@ class Options:
         """Return the time (ms) between two searches for new partitions; 0 to search only once."""
         return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 
+    def _ms(self, option: str, default: Length) -> int:
+        given = getattr(self, option)
+        return milliseconds(f"AlignedConsumer({option})", default if given is None else given)
+
 
 def _check(fine: object, option: str, expected: str) -> None:
     if not fine:
@@ -128,12 +119,8 @@ def _is_true(value: object) -> bool:
 
 
 def _check_kafka(kafka: Mapping[str, Any]) -> None:
-    _check(
-        isinstance(kafka, Mapping) and kafka.get("bootstrap.servers"),
-        "kafka",
-        "expected the settings of Kafka's client, with bootstrap.servers; write "
-        'kafka={"bootstrap.servers": "HOST:PORT"}',
-    )
+    expected = 'expected the settings of Kafka\'s client; write kafka={"bootstrap.servers": "HOST:PORT"}'
+    _check(isinstance(kafka, Mapping) and kafka.get("bootstrap.servers"), "kafka", expected)
     for key, instead in _NOT_OURS.items():
         _check(key not in kafka, "kafka", f"{key} cannot be set, for {instead}")
     reset = kafka.get("auto.offset.reset", "error")
@@ -154,60 +141,34 @@ def _check_start(options: Options) -> None:
         for key, offset in start.items():
             option = f"starting_offsets={{{key!r}: {offset!r}}}"
             is_key = isinstance(key, tuple) and [type(part) for part in key] == [str, int]
-            is_offset = type(offset) is int and offset >= 0
             expected = "expected an offset of 0 or more for each partition; write {('TOPIC', 0): 100}"
-            _check(is_key and is_offset, option, expected)
+            _check(is_key and type(offset) is int and offset >= 0, option, expected)
             expected = f"topic {key[0]!r} is not read; the topics are {', '.join(options.topics)}"
             _check(key[0] in options.topics, option, expected)
     else:
-        _check(
-            isinstance(start, str) and start in STARTS,
-            f"starting_offsets={start!r}",
-            "expected 'committed', 'earliest', 'latest', a datetime, or an offset for each partition",
-        )
-        _check(
-            start != "committed" or options.kafka.get("group.id"),
-            "starting_offsets",
-            "'committed' needs a group.id in kafka=; set one, or write "
-            "starting_offsets='earliest' or 'latest', or a datetime",
-        )
+        expected = "expected 'committed', 'earliest', 'latest', a datetime, or an offset for each partition"
+        _check(isinstance(start, str) and start in STARTS, f"starting_offsets={start!r}", expected)
+        needs = "'committed' needs a group.id in kafka=; set one, or write starting_offsets='earliest' or 'latest'"
+        _check(start != "committed" or options.kafka.get("group.id"), "starting_offsets", needs)
 
 
 def _check_partitions(options: Options) -> None:
-    _check(
-        options.partitions == "kafka",
-        f"partitions={options.partitions!r}",
-        "expected 'kafka', or None to leave the partitions to the coordinator, or to this consumer alone",
-    )
     for name, default in (("starting_offsets", "committed"), ("ending_offsets", None)):
-        _check(
-            getattr(options, name) == default,
-            f"partitions='kafka', {name}={getattr(options, name)!r}",
-            "Kafka's group begins at its committed offsets and has no end; leave it out",
-        )
+        given, instead = getattr(options, name), "Kafka's group begins at its committed offsets and has no end"
+        _check(given == default, f"partitions='kafka', {name}={given!r}", f"{instead}; leave it out")
     strategy = options.kafka.get(STRATEGY, "cooperative-sticky")
-    _check(
-        strategy == "cooperative-sticky",
-        "kafka",
-        f"{STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that those "
-        "partitions that stay are read on while others move",
-    )
+    expected = f"{STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that partitions that stay are read on"
+    _check(strategy == "cooperative-sticky", "kafka", expected)
 
 
 def _check_watermarks(options: Options) -> None:
     strategy = options.max_out_of_orderness
     if isinstance(strategy, WatermarkStrategy):
-        _check(
-            not strategy.alignment.enabled,
-            "max_out_of_orderness",
-            "with_watermark_alignment has no place here; write max_drift=, "
-            "and coordinator=Coordinator(URL, group=NAME)",
-        )
+        instead = "with_watermark_alignment has no place here; write max_drift= and coordinator="
+        _check(not strategy.alignment.enabled, "max_out_of_orderness", instead)
         instead = "the strategy in max_out_of_orderness says this itself; write with_idleness there"
         _check(options.idle_timeout is None, "idle_timeout", instead)
-    _check(
-        options.max_drift_ms > options.disorder_ms,
-        f"max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}",
-        "max_drift must be greater than max_out_of_orderness, and greater than 0",
-    )
+    bounds = f"max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}"
+    expected = "max_drift must be greater than max_out_of_orderness, and greater than 0"
+    _check(options.max_drift_ms > options.disorder_ms, bounds, expected)
     _ = options.idle_timeout_ms  # raises an error if the option is invalid

@@ -1,14 +1,12 @@
 """`AlignedConsumer`: a Kafka consumer in which splits that are ahead wait for those behind."""
 
 import asyncio
-import inspect
 import signal
 import threading
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,7 @@ from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.wire.split_codec import check_source_event
-from lockgate_http.config import Coordinator
+from lockgate_http.config import Coordinator, Named
 from lockgate_http.duration import Duration as Length
 from lockgate_http.errors import ConfigurationError
 from lockgate_reader.config import Options
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class AlignedConsumer:
+class AlignedConsumer(Named):
     """Iterate over the records of `topics`, as confluent-kafka's messages, aligned in event time.
 
     No record above the read limit is returned. The limit is the lowest watermark of the consumer's
@@ -58,19 +56,17 @@ class AlignedConsumer:
             -1: never).
         coordinator: The coordinator, and the alignment group to join. Consumers of one source share
             its splits.
-        max_drift: How far in event time a split may be ahead of the slowest one. Default: 5
-            minutes.
+        max_drift: How far a split may be ahead of the slowest one. Default: 5 minutes.
         max_out_of_orderness: How far out of order in event time the records of one split may be, or
             a `WatermarkStrategy` as in Flink. Default: 0.
         idle_timeout: How late a live producer may be. The watermark of a split that is read to its
             end stays this far behind the wall clock. Default: 1 minute.
-        event_time: Function that returns the event time of a record in ms since 1970, or None if it
-            has none. Default: Kafka's timestamp.
-        starting_offsets: "committed", "earliest", "latest", a datetime, or a mapping of (topic,
-            partition) to offset. Partitions that the mapping leaves out start at their committed
-            offsets. Partitions found later start at their first record. With a datetime, all
-            partitions start at the first record whose Kafka timestamp is not earlier, or at the end
-            if there is no such record.
+        event_time: Function that returns the event time of a record in ms since 1970, or None.
+            Default: Kafka's timestamp.
+        starting_offsets: "committed", "earliest", "latest", a datetime (the first record whose
+            Kafka timestamp is not earlier), or a mapping of (topic, partition) to offset, where
+            other partitions start at their committed offsets. Unless a datetime is given,
+            partitions found later start at their first record.
         ending_offsets: "latest" to stop at the current end of each split. Default: no end.
         partitions: "kafka" to get the splits from Kafka's consumer group, `group.id`. Default: the
             coordinator assigns them; without one, the consumer reads all splits.
@@ -82,14 +78,6 @@ class AlignedConsumer:
         ConfigurationError: An option is invalid; the message names it.
 
     """
-
-    def __new__(cls, *args: object, **options: object) -> "Self":
-        names = [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-        for option in options.keys() - set(names):
-            near = get_close_matches(option, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ConfigurationError(f"{cls.__name__} has no option {option!r}: {hint}")
-        return super().__new__(cls)
 
     def __init__(
         self,
@@ -112,7 +100,7 @@ class AlignedConsumer:
         self._restored: list[KafkaPartitionSplit] = []
         self._reader: RunningReader | None = None
         self._batch: dict[Key, int] = {}  # the first offset of each split in the present batch
-        self._stopped: bool | None = None  # with `drain` or without
+        self._stopped: bool | None = None  # with `drain` or without, maybe before the reader was created
         self._closed = False
         self._busy = threading.Lock()
         self._dropped: weakref.finalize[..., AlignedConsumer] | None = None
@@ -167,8 +155,8 @@ class AlignedConsumer:
             reader.end_piece()
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`.
-        A position is the offset after the last record returned. Pass the result to `restore`.
+        """Return the splits, from the offset after the last record returned, for `restore`. Each is
+        serialized as Flink's `KafkaPartitionSplit`.
         """
         return write_splits(self._started("snapshot").assignment.rests(), KafkaPartitionSplitSerializer())
 
@@ -177,18 +165,15 @@ class AlignedConsumer:
         not in it start at the offset or datetime that `starting_offsets` has for them, and
         otherwise at their first record.
 
-        Raises `WrongState` if the consumer is already reading, `ConfigurationError` if the
-        coordinator or Kafka's group assigns the splits, and `UnreadableBytes` if `state` is not a
-        snapshot.
+        Raises `WrongState` if the consumer is already reading, `ConfigurationError` if another
+        assigns the splits, and `UnreadableBytes` if `state` is not a snapshot.
         """
         if self._reader is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")
         for option, by in (("partitions", "Kafka's group"), ("coordinator", "the coordinator")):
             if getattr(self._options, option):
-                raise ConfigurationError(
-                    f"AlignedConsumer({option}): {by} assigns splits and stores their positions, so restore() cannot "
-                    "be used; return positions of your own from on_assigned="
-                )
+                said = f"AlignedConsumer({option}): {by} stores positions, so restore() cannot be used"
+                raise ConfigurationError(f"{said}; return positions of your own from on_assigned=")
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
@@ -200,8 +185,8 @@ class AlignedConsumer:
         return self._started("splits").assignment.held()
 
     def number_of(self, record: "Message") -> int:
-        """Return the fencing token of the assignment under which `record` was returned. Raises
-        `WrongState` if this consumer no longer owns the split.
+        """Return the fencing token under which `record` was returned. Raises `WrongState` if this
+        consumer no longer owns the split.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").assignment.splits.get(key)
@@ -210,13 +195,11 @@ class AlignedConsumer:
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Send an event to the source's enumerator, which runs in the coordinator, whose REST API
-        lists it. Raises `InvalidValue` if it is not a JSON object or is larger than 4,096 bytes.
+        """Send an event to the source's enumerator in the coordinator, whose REST API lists it.
+        Raises `InvalidValue` if it is not a JSON object or is larger than 4,096 bytes.
         """
         if self._options.coordinator is None:
-            raise ConfigurationError(
-                "AlignedConsumer(coordinator): send_source_event() needs a coordinator, which gets the event; set one"
-            )
+            raise ConfigurationError("AlignedConsumer(coordinator): send_source_event() needs a coordinator; set one")
         check_source_event(event)
         reader = self._started("send_source_event")
         reader.assignment.events_out.append(event)
@@ -230,8 +213,8 @@ class AlignedConsumer:
         return found
 
     def commit(self, *, wait: bool = True) -> None:
-        """Commit the positions of all records returned so far to Kafka. With `wait=False`, return
-        before Kafka answers, and log a failure instead of raising `KafkaFailed`.
+        """Commit the positions to Kafka. With `wait=False`, return before Kafka answers, and log a
+        failure instead of raising `KafkaFailed`.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -261,8 +244,8 @@ class AlignedConsumer:
 
     def close(self) -> None:
         """Stop reading, give the splits back, and commit if automatic commits are enabled. Leaving
-        a `with` block does the same. After an error in the block, the current record or batch
-        counts as not returned, and nothing is committed.
+        a `with` block does the same, but after an error the current record or batch counts as not
+        returned, and nothing is committed.
         """
         self._close(failed=False)
 
@@ -312,9 +295,9 @@ class AlignedConsumer:
         if self._reader is None:
             options = self._options
             self._reader = RunningReader(options, KafkaClient(options.kafka), self._place())
-            self._dropped = weakref.finalize(self, _dropped, self._reader.place, "-".join(options.topics))
+            self._dropped = weakref.finalize(self, _dropped, self._reader.place, options.source)
             self._dropped.atexit = False  # the threads that report end with the process
-            if self._stopped is not None:  # before or while the reader was created
+            if self._stopped is not None:
                 self._reader.stop(drain=self._stopped)
             self._reader.open()
         self._reader.end_piece()

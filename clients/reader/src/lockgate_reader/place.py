@@ -1,19 +1,15 @@
-"""The interface between a reader and its `Place`: the object that assigns splits to the reader, and
-sets the event time up to which its records may be returned (its read limit).
+"""The interface between a reader and its `Place`, which assigns splits and sets the read limit.
 
-In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
-Since both are complete, a call may be repeated or left out. `exchange` must not wait for the
-network: a place that uses the network does so in its own thread.
-
-**Splits.** The reader opens a new split in `Orders.assigned` at its starting offset, and closes a
-split at once if `assigned` no longer has it under the same number. A split in `Orders.give_back`
-moves from `ReaderState.held` to `ReaderState.returned` with its final position, and stays there
-until the orders no longer contain it.
+In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply,
+so a call may be repeated or left out. A split in `Orders.give_back` moves from `ReaderState.held`
+to `returned` with its final position, and stays there until the orders no longer contain it. The
+reader closes a split at once if `Orders.assigned` no longer has it under the same number.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
@@ -24,9 +20,7 @@ Key = tuple[str, int]  # a topic and a partition
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """A split to read from its starting offset. `number` is the fencing token of this assignment;
-    the coordinator never uses a number again.
-    """
+    """A split to read from its starting offset. `number` is this assignment's fencing token."""
 
     split: KafkaPartitionSplit
     number: int
@@ -40,8 +34,7 @@ class ReaderSplit:
         split: The split. Its starting offset is that of the next record to return.
         number: Fencing token of the split's assignment.
         watermark: The split's watermark in ms; MIN before the first record.
-        idle: True if other splits need not wait for this one, because its records have no event
-            times, or because its watermark generator has marked it as idle.
+        idle: Whether other splits need not wait for this one.
         paused: Whether the split's next record is above the read limit.
         next_time: Event time (ms) of the next record; None if it is not known.
         went_back: Whether the split starts over because its topic was deleted and created again.
@@ -68,15 +61,13 @@ class ReaderState:
     returned: tuple[ReaderSplit, ...] = ()  # given back, at their final positions
     finished: tuple[ReaderSplit, ...] = ()  # read to their stopping offsets
     discovered: tuple[KafkaPartitionSplit, ...] | None = None  # those of the last list of the topics
-    source_events: tuple[object, ...] = ()  # sent by the program since the last call of `exchange`
+    source_events: tuple[Mapping[str, Any], ...] = ()  # sent by the program since the last call of `exchange`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """All instructions of a `Place` to its reader that currently apply.
-
-    No record is returned above the event time `ceiling` (ms), or at or after the deadline `until`,
-    in seconds of `lockgate_reader.clock.now_s`. A later `exchange` may extend the deadline.
+    """All instructions of a `Place` to its reader. No record is returned above the event time
+    `ceiling` (ms), or at or after the deadline `until` (seconds of `lockgate_reader.clock.now_s`).
     """
 
     ceiling: int = MAX
@@ -90,18 +81,16 @@ class Orders:
 
 
 class Place:
-    """Assigns splits to a reader, and sets its read limit. This base class, which does neither, is
-    the place of a reader without a coordinator whose partitions Kafka's consumer group assigns.
+    """The base class, which sets no limit, and the place of a reader without a coordinator whose
+    partitions Kafka's consumer group assigns.
     """
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start the place. The place may call `wake` from any thread when it has new orders. The
-        reader then calls `exchange` before it returns another record.
-        """
+        """Start the place. It may call `wake` from any thread when it has new orders."""
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process the reader's `state`, and return the newest orders. Raises the error, such as
-        `CoordinatorUnavailable`, with which the place's own thread has failed.
+        """Process the reader's `state`, and return the newest orders, without waiting for the
+        network. Raises the error with which the place's own thread has failed.
         """
         return Orders()
 
@@ -113,23 +102,19 @@ class Place:
 
 
 class Alone(Place):
-    """Assigns all splits of the topics to one reader, without a coordinator.
-
-    A split that is not in the first list of the topics' splits, but is found later, starts at its
-    first record, unless the options have an offset or a datetime for it. If `known` splits are
-    restored from a snapshot, all other splits count as found later. The splits are listed every
-    `discovery_ms`, or only once if that is 0.
+    """Assigns all splits of the topics to one reader. They are listed every `discovery_ms`, or only
+    once if that is 0. A split that the first list lacked starts at its first record, unless the
+    options have an offset for it. So do all that are not in `known`, those of a snapshot.
     """
 
     def __init__(self, *, discovery_ms: int, known: Sequence[KafkaPartitionSplit] = ()) -> None:
         self._discovery_ms = discovery_ms
         self._assigned = {split.split_id: AssignedSplit(split, 1) for split in known}
-        self._gone: set[str] = set()
         self._asked, self._asked_at = 1, monotonic_ms()
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        self._gone.update(held.split.split_id for held in state.finished)
+        gone = {held.split.split_id for held in state.finished}
         if state.discovered is not None and state.discovered is not self._seen:
             first = self._seen is None and not self._assigned
             for split in state.discovered:
@@ -140,7 +125,7 @@ class Alone(Place):
         if self._seen is not None and 0 < self._discovery_ms <= monotonic_ms() - self._asked_at:
             self._asked, self._asked_at = self._asked + 1, monotonic_ms()
         return Orders(
-            assigned=tuple(each for name, each in self._assigned.items() if name not in self._gone),
+            assigned=tuple(each for name, each in self._assigned.items() if name not in gone),
             discover=self._asked,
             no_more_splits=self._seen is not None and not self._discovery_ms,
         )

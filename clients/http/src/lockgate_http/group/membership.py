@@ -50,8 +50,8 @@ class Membership:
         self._ceiling = Ceiling(source)
         self._registration = Registration(session, coordinator, agreement, source, owner, run)
         most = coordinator.max_batch
-        max_batch_s = float("inf") if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
-        self._reporting = Reporting(session.now(), max_batch_s)
+        self.max_batch_s = float("inf") if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
+        self._reporting = Reporting(session.now(), self.max_batch_s)
         self._given = watermark.MIN  # the ceiling of the last plan
         self._lock = threading.Lock()  # one plan at a time, or the keeper
         self._closed = threading.Event()

@@ -2,24 +2,18 @@
 the reader's requests. This module does no I/O; its caller, `joined`, holds a lock.
 
 A request to the coordinator (`SplitExchange`) lists all splits that the reader has, and the answer
-(`SplitAnswer`) lists those to add and to remove. A split that is neither in the request nor in
-`add_splits` of the answer no longer belongs to the reader. If an answer is lost, the next request
-contains everything again. Each request has the revision of the last answer, which shows the
-coordinator whether its store has lost data.
-
-    in the answer       effect for the reader
-    add_splits          the split is added to `assigned`, under its number
-    give_back           the split stays in `assigned` until a request that gives it back is answered
-    stop                the split is removed from `assigned`, and the reader closes it at once
+(`SplitAnswer`) lists those to add, to give back and to stop. A split that is neither in the request
+nor added by the answer no longer belongs to the reader. If an answer is lost, the next request
+contains everything again.
 
 A split that starts at `LATEST_OFFSET` is *unresolved* until a request with its actual offset is
-answered. Until then, no record is returned: if the split moved to another reader before that, the
-other reader would start at a later end of the log, and miss records.
+answered. Until then, no record is returned: another reader that got the split before that would
+start at a later end of the log.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 from lockgate.flink.splits import LATEST_OFFSET
 from lockgate.wire import split_events as wire
@@ -30,12 +24,12 @@ Numbered = tuple[str, int]  # a split's id, and the number of its assignment
 
 
 class Holdings:
-    """The splits that the coordinator has assigned to one reader. It asks readers to list the
-    topics every `discovery_ms`, or only once if that is 0 or the source is `bounded`.
+    """The splits that the coordinator has assigned to one reader.
 
     `assigned` has the splits by their ids; it is None before the coordinator's first answer.
-    `settled` is False while the coordinator delays assignments, as it does after it has lost its
-    data.
+    `settled` is False while the coordinator delays assignments, as after it has lost its data.
+    `discover` is the number of the latest request to list the topics, which comes every
+    `discovery_ms`, or only once if that is 0 or the source is `bounded`.
     """
 
     def __init__(self, name: str, *, discovery_ms: int = 0, bounded: bool = False) -> None:
@@ -44,9 +38,7 @@ class Holdings:
         self.no_more_splits = self.settled = False
         self.discover = 0
         self._name, self._discovery_ms, self._bounded = name, discovery_ms, bounded
-        self._news = 0.0  # the revision of the newest change that was announced
-        self._offered: frozenset[Numbered] = frozenset()  # splits that the reader may have opened
-        self._resolved: frozenset[Numbered] = frozenset()
+        self._news = 0.0  # the revision of the newest change that the event stream announced
         self._seen: int | None = None
         self._listed: object = None  # the list of splits that was sent last
         self._request: int | None = None  # number of the request to list splits that is not answered yet
@@ -58,11 +50,9 @@ class Holdings:
     def says(self, state: ReaderState) -> None:
         """Queue the source events in `state` for the next request."""
         for event in state.source_events:
-            fields = cast(Mapping[str, Any], event)
-            self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=fields))
+            self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=event))
 
     def hears(self, revision: float) -> None:
-        """Record that the event stream announced a change with this `revision`."""
         self._news = max(self._news, revision)
 
     @property
@@ -72,19 +62,14 @@ class Holdings:
     @property
     def unresolved(self) -> frozenset[Numbered]:
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
-        return frozenset(map(_numbered, latest)) - self._resolved
-
-    def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record which splits the reader is now ordered to open: `assigned` without `give_back`."""
-        goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
-        self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}
+        return frozenset(map(_numbered, latest))
 
     def events(self) -> tuple[Any, ...]:
         events, self._incoming = tuple(self._incoming), []
         return events
 
     def own(self, splits: Iterable[ReaderSplit]) -> list[ReaderSplit]:
-        """Return those `splits` that still belong to this reader, under the same number."""
+        """Return those `splits` that still belong to this reader."""
         own = self.assigned or {}
         return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
 
@@ -93,7 +78,6 @@ class Holdings:
         unresolved = self.unresolved
         return bool(
             self.own((*state.returned, *state.finished))
-            or self._unopened()
             or (unresolved and any(_numbered(each) in unresolved for each in state.held))
             or self._outgoing
             or self._discovered(state)
@@ -103,12 +87,9 @@ class Holdings:
         self._news = 0.0
         return SplitExchange(
             epoch=epoch,
-            held=tuple(
-                wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
-                for each in self.own(state.held)
-            ),
-            given_back=(*_on_the_wire(self.own(state.returned)), *self._unopened()),
-            finished=_on_the_wire(self.own(state.finished)),
+            held=self._on_the_wire(state.held),
+            given_back=self._on_the_wire(state.returned),
+            finished=self._on_the_wire(state.finished),
             request_split=not state.held,
             discovery_interval_ms=self._discovery_ms,
             discovered=self._discovered(state),
@@ -121,19 +102,22 @@ class Holdings:
         """Return the reader's last request, which gives back all its splits."""
         return SplitExchange(
             epoch=epoch,
-            given_back=_on_the_wire(self.own((*state.held, *state.returned))),
-            finished=_on_the_wire(self.own(state.finished)),
+            given_back=self._on_the_wire((*state.held, *state.returned)),
+            finished=self._on_the_wire(state.finished),
             capacity=0,
             seen=self._seen,
         )
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, state: ReaderState) -> None:
-        kept = {each.split.split_id: each.assignment for each in sent.held}
+        held = {(each.split.split_id, each.assignment): each.split for each in sent.held}
         for stopped in answer.stop:
-            if kept.get(stopped.split) == stopped.assignment:
-                del kept[stopped.split]
-        before = {_numbered(each): each for each in (self.assigned or {}).values()}
-        self.assigned = {name: each for (name, number), each in before.items() if kept.get(name) == number}
+            held.pop((stopped.split, stopped.assignment), None)
+        before, unresolved = {_numbered(each): each for each in (self.assigned or {}).values()}, self.unresolved
+        self.assigned = {
+            numbered[0]: AssignedSplit(held[numbered], numbered[1]) if numbered in unresolved else each
+            for numbered, each in before.items()
+            if numbered in held
+        }
         for each in answer.add_splits:
             added = AssignedSplit(each.split, each.assignment)
             # The reader may already have opened it at the starting offset of an earlier answer.
@@ -141,8 +125,6 @@ class Holdings:
         self.give_back = frozenset(answer.give_back) & self.assigned.keys()
         self.no_more_splits = answer.no_more_splits
         self.settled = answer.assigning_in_ms == 0
-        resolved = self._resolved | {(each.split.split_id, each.assignment) for each in sent.held}
-        self._resolved = resolved & set(map(_numbered, self.assigned.values()))
         self._seen = answer.revision
         taken = {event.id for event in sent.source_events}
         self._outgoing = [event for event in self._outgoing if event.id not in taken]
@@ -155,13 +137,11 @@ class Holdings:
         if answer.discover is not None and self._request is None:
             self._request, self.discover = answer.discover, self.discover + 1
 
-    def _unopened(self) -> list[wire.NumberedSplit]:
-        """Return the splits to give back that the reader was never ordered to open."""
-        return [
-            wire.NumberedSplit(split=each.split, assignment=each.number)
-            for name, each in (self.assigned or {}).items()
-            if name in self.give_back and _numbered(each) not in self._offered
-        ]
+    def _on_the_wire(self, splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...]:
+        return tuple(
+            wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
+            for each in self.own(splits)
+        )
 
     def _is_restored(self, held: ReaderSplit) -> bool:
         """Return whether the coordinator should accept the split's position even if it is below the
@@ -179,9 +159,3 @@ class Holdings:
 
 def _numbered(split: AssignedSplit | ReaderSplit) -> Numbered:
     return split.split.split_id, split.number
-
-
-def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...]:
-    return tuple(
-        wire.NumberedSplit(split=each.split, assignment=each.number, restored=each.went_back) for each in splits
-    )

@@ -1,20 +1,14 @@
-"""The place (`lockgate_reader.place`) of a reader in an alignment group.
-
-**Threads.** The place calls the coordinator in its own thread. A `Membership` sends the reports, as
-for a Spark query.
+"""The place (`lockgate_reader.place`) of a reader in an alignment group. It calls the coordinator
+in a thread of its own. A `Membership` sends the reports, as for a Spark query.
 
 **Subtask numbers.** Each process is one reader of the source, under the lowest number that no other
-reader uses. If a process was suspended for so long that another process now uses its number, it
-takes a different number.
+reader uses. If a process was suspended for so long that another one now uses its number, it takes a
+different number.
 
 **Exchanges.** Unless Kafka's own group assigns the splits, the coordinator does so in answers to
-requests that are called *exchanges*. An exchange lists the splits that the reader has, with its
-position in each. The answer lists the splits that the reader should have, and gives the length of
-the lease. An exchange is sent every update interval, and at once if a split was given back, read to
-its end or discovered, if the coordinator's event stream announces a change, or if the lease has
-ended. An event may be outdated when it arrives, so it only makes the reader send its next exchange
-earlier. If the process is killed, records that were returned since the last answered exchange are
-returned again.
+*exchanges* (`holdings`). One is sent every update interval, and at once if the coordinator waits
+for a change or announces one, or if the lease has ended. Announcements may be outdated, so they
+only make the reader send its next exchange earlier.
 
 **Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
 record is returned under any `on_outage` policy, because another reader may have the splits by then.
@@ -36,7 +30,6 @@ from lockgate_http.calls.answers import Busy, Interrupted, NotRegistered, Stale,
 from lockgate_http.calls.listener import STREAM_AGAIN_S, alive
 from lockgate_http.calls.retry import Pace, pause_s
 from lockgate_http.config import Coordinator
-from lockgate_http.duration import milliseconds
 from lockgate_http.errors import AlignmentError, Fenced
 from lockgate_http.group.agreement import Agreement
 from lockgate_http.group.group_session import GroupSession
@@ -58,11 +51,7 @@ _OVER_S = 0.05  # the pause between two exchanges after the lease has ended
 
 
 class JoinedPlace(Place):
-    """The `Place` of a reader in an alignment group.
-
-    Raises `ConfigurationError` if the group has a different `max_drift` or may not be created, and
-    `CoordinatorRefused` if the coordinator rejects the reader.
-    """
+    """The `Place` of a reader in an alignment group. Raises what `check_coordinator` raises."""
 
     def __init__(self, coordinator: Coordinator, options: Options) -> None:
         self._agreement = Agreement(
@@ -82,8 +71,6 @@ class JoinedPlace(Place):
         self._membership = self._member()
         self._status = UNKNOWN
         self._state, self._heard_at = ReaderState(), now_s()
-        most = coordinator.max_batch
-        self._silence_s = inf if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
         self._orders = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
         self._failed: Exception | None = None
         self._poked = self._closed = self._abandoned = False
@@ -111,7 +98,6 @@ class JoinedPlace(Place):
             orders = self._orders
             if self._assigns:
                 self._holdings.says(state)
-                self._holdings.offers(orders.assigned or (), orders.give_back)
                 orders = replace(orders, source_events=self._holdings.events())
             return orders
 
@@ -138,15 +124,11 @@ class JoinedPlace(Place):
                     return
                 state, silent_s, self._poked = self._state, now_s() - self._heard_at, False
             if self._abandoned:
-                log.warning(
-                    "group %s: a consumer of %s was not closed, so its partitions are given back now; call "
-                    "close(), or use `with`",
-                    self._session.group,
-                    self._source,
-                )
+                said = "group %s: a consumer of %s was not closed, and gives its partitions back; call close()"
+                log.warning(said, self._session.group, self._source)
                 self._leave(state)
                 return
-            if self._failed is not None or silent_s > self._silence_s:
+            if self._failed is not None or silent_s > self._membership.max_batch_s:
                 continue  # the place has failed; or the program takes too long for a record, and loses its lease
             try:
                 self._round(state)
@@ -188,8 +170,7 @@ class JoinedPlace(Place):
                 no_more_splits=held.no_more_splits,
                 discover=held.discover,
             )
-        with self._session.changed:
-            self._orders = orders
+        self._orders = orders
         if orders != before:
             self._wake()
 
@@ -205,17 +186,13 @@ class JoinedPlace(Place):
             except Busy:
                 self._subtask += 1  # another process has taken this number
             except Fenced as error:
-                log.info(
-                    "group %s: %s. This consumer joins the group again as another reader", self._session.group, error
-                )
+                log.info("group %s: %s. This consumer joins again as another reader", self._session.group, error)
                 self._session = GroupSession.joined(self._coordinator)
                 former, self._membership, self._subtask = self._membership, self._member(), None
                 former.close()
 
     def _free_subtask(self) -> int:
-        """Return the lowest subtask number that no reader uses, apart from lost and finished ones;
-        0 if the coordinator does not answer.
-        """
+        """Return the lowest number that no live reader uses; 0 if the coordinator is away."""
         try:
             readers = self._session.client.registered(self._source)
         except (NotRegistered, Unreachable):
@@ -288,17 +265,16 @@ class JoinedPlace(Place):
         """Read the event stream of this registration, and reopen it when it ends."""
         client, pace, failures = self._session.client, Pace(), 0
         while self._heard_as == (subtask, epoch):
-            news = False
+            failures += 1
             try:
                 stream = client.split_news(self._source, subtask, epoch)
                 async with aclosing(alive(stream, client.timeout_s)) as revisions:
                     async for revision in revisions:  # None is a heartbeat
                         if self._heard_as != (subtask, epoch):
                             return
-                        news = True
+                        failures = 0
                         if revision is not None:
                             self._hear(revision)
-                failures = 0 if news else failures + 1
             except (NotRegistered, Stale):
                 return  # the reader registers again, and an exchange opens the stream of its new epoch
             except Unstreamed as error:
@@ -306,7 +282,6 @@ class JoinedPlace(Place):
                 await pace.sleep(STREAM_AGAIN_S)
             except AlignmentError as error:
                 log.debug("the event stream of assignments failed, retrying: %s", error)
-                failures += 1
             await pace.sleep(pause_s(failures, pace.chance()))
 
     def _hear(self, revision: float) -> None:
@@ -328,9 +303,7 @@ class JoinedPlace(Place):
             self._membership.leave()
 
     def _say_farewell(self, state: ReaderState) -> None:
-        """Give all splits back. If the coordinator is unreachable, retry for `_END_S` or until the
-        lease ends.
-        """
+        """Give all splits back. Retry for `_END_S` if that fails, or until the lease ends."""
         if (registration := self._registration) is None or self._failed is not None:
             return
         subtask, epoch = registration
@@ -343,11 +316,6 @@ class JoinedPlace(Place):
                 if isinstance(error, Unreachable) and now_s() < gives_up:
                     pause.wait(ASK_AGAIN_S)
                     continue
-                log.warning(
-                    "group %s: the partitions of %s were not given back, so other consumers get them only when the "
-                    "lease ends: %s",
-                    self._session.group,
-                    self._source,
-                    error,
-                )
+                said = "group %s: the partitions of %s were not given back, so others get them when the lease ends: %s"
+                log.warning(said, self._session.group, self._source, error)
             return

@@ -1,20 +1,11 @@
 """Computes the status that a reader reports to its alignment group. This module does no I/O.
 
-**The watermark of a split** is the watermark that its records have generated, or the event time of
-its next record − 1 − out-of-orderness if that is higher. If the next record did not count, a split
-that waits at the read limit, and whose next record is after a gap in event time, would block the
-group forever. A split that has had no record yet is left out if another split has had one. A split
-that moves to another reader is reported until the coordinator has taken it back.
-
-**The watermark of the reader** is the lowest watermark of its splits that are not idle. It can fall
-when the reader gets a split that is further behind. The group then waits for that split, as it
-should.
-
-**The proposed target** (`reach`) is the event time up to which the reader has fetched the records
-of all its splits. No target is proposed until each split has had a record.
-
-**A reader without splits** is idle, and no other reader waits for it. As long as the coordinator
-delays the assignment of splits, the reader keeps its last status.
+The watermark of a split is the one that its records have generated, or the event time of its next
+record − 1 − out-of-orderness if that is higher, or a split before a gap in event time would block
+the group forever. The watermark of the reader is the lowest of its splits that are not idle; a
+split that has had no record yet is left out if another one has. The proposed target (`reach`) is
+the event time up to which all splits are fetched, once each has had a record. A reader without
+splits is idle.
 """
 
 from collections.abc import Sequence

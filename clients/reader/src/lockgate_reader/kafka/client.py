@@ -1,10 +1,4 @@
-"""A wrapper around Kafka's client, confluent-kafka, that translates its errors.
-
-By default, partitions are assigned to the client explicitly, and Kafka's consumer group only stores
-committed positions. After `subscribe`, Kafka's group decides which partitions are read. The client
-reports changes in callbacks during `fetch`, and Kafka waits until the partitions that it revokes
-are unassigned.
-"""
+"""A wrapper around Kafka's client, confluent-kafka, that translates its errors."""
 
 import gc
 import logging
@@ -19,8 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.config import EARLIEST, LATEST
-from lockgate_reader.errors import NoStartingOffset
-from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, failing, said, some
+from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, NoStartingOffset, failed, failing, said, some
 from lockgate_reader.place import Key
 
 log = logging.getLogger("lockgate")
@@ -66,12 +59,11 @@ class KafkaClient:
     """
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
-        self._where = str(kafka["bootstrap.servers"])
+        self._where, self._group = str(kafka["bootstrap.servers"]), kafka.get("group.id")
         reset = kafka.get("auto.offset.reset")
         self.reset = "earliest" if reset in EARLIEST else "latest" if reset in LATEST else None
         self._failure: KafkaError | None = None
         self.subscribed = self._troubled = False
-        self._group = kafka.get("group.id")
         self.committed_last: dict[Key, int] = {}
         self._collections = Collections()
         # librdkafka requires a group.id. Nothing is committed under this default.
@@ -87,20 +79,12 @@ class KafkaClient:
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
         """Return the committed offset of each of these partitions that has one."""
         with failing(self._where, "did not give committed offsets"):
-            found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=CALL_S)
-        for each in found:
-            if each.error is not None:
-                name = f"{each.topic}-{each.partition}"
-                raise failed(self._where, f"did not give the committed offset of {name}", each.error)
+            found = _fine(self._consumer.committed([TopicPartition(*key) for key in keys], timeout=CALL_S))
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return the offsets at which these partitions, which have no committed offset, start
-        according to auto.offset.reset.
-        """
-        if not keys:
-            return {}
-        if self.reset is not None:
+        """Return where these partitions, which have no committed offset, start."""
+        if self.reset is not None or not keys:
             return self.logs.offsets(keys, latest=self.reset == "latest")
         lacks = f"group.id {self._group!r} has committed nothing" if self._group else "starting_offsets has nothing"
         raise NoStartingOffset(
@@ -109,9 +93,9 @@ class KafkaClient:
         )
 
     def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
-        """Join Kafka's consumer group. It calls `assigned` with partitions to `assign`, `revoked`
-        with partitions to `unassign`, and `lost` with those that another member may already be
-        reading.
+        """Join Kafka's consumer group. During `fetch`, it calls `assigned` with partitions to
+        `assign`, `revoked` with partitions to `unassign`, for which it waits, and `lost` with those
+        that another member may already be reading.
         """
 
         def calls(act: Rebalance) -> Callable[[Consumer, list[TopicPartition]], None]:
@@ -172,8 +156,8 @@ class KafkaClient:
 
     def is_end(self, message: Message) -> bool:
         """Return False if `message` is a record, and True if it is an error after which reading can
-        continue: the partition ends at the message's `offset()`, Kafka does not have that offset
-        (`is_lost`), or the error is temporary. Raises `KafkaFailed` for any other error.
+        continue: the partition's end, an offset that Kafka does not have (`is_lost`), or a passing
+        error. Raises `KafkaFailed` for any other error.
         """
         error = message.error()
         if error is None:
@@ -188,43 +172,33 @@ class KafkaClient:
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Return whether `message` reports that its `offset()` is outside the partition's log."""
         error = message.error()
         return error is not None and error.code() in _LOST
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit those `positions` that are not committed yet. Without `wait`, a failure is only
-        logged. The next call tries failed positions again.
+        """Commit those `positions` that are not committed yet, or failed before. Without `wait`, a
+        failure is only logged.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         if not news:
             return
         offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
         self.committed_last.update(news)
-        try:
-            if not wait:
-                self._consumer.commit(offsets=offsets, asynchronous=True)
-                return
-            done = self._commit_now(offsets)
-        except KafkaException as error:
-            self._on_commit(error.args[0], offsets)
-            if wait:
-                raise failed(self._where, "did not commit", error) from error
-            return
-        for each in done:
-            if each.error is not None:
-                self._on_commit(None, done)
-                raise failed(self._where, f"did not commit {each.topic}-{each.partition}", each.error)
-
-    def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
-        """Commit `offsets`, and retry while Kafka's group is rebalanced."""
         gives_up = time.monotonic() + _COMMIT_S
         while True:
             try:
-                return self._consumer.commit(offsets=offsets, asynchronous=False)
+                if wait:
+                    _fine(self._consumer.commit(offsets=offsets, asynchronous=False))
+                else:
+                    self._consumer.commit(offsets=offsets, asynchronous=True)
+                return
             except KafkaException as error:
-                if error.args[0].code() not in _COMMIT_AGAIN or time.monotonic() >= gives_up:
-                    raise
+                passes = error.args[0].code() in _COMMIT_AGAIN  # Kafka's group is rebalanced
+                if not wait or not passes or time.monotonic() >= gives_up:
+                    self._on_commit(error.args[0], offsets)
+                    if wait:
+                        raise failed(self._where, "did not commit", error) from error
+                    return
             time.sleep(AGAIN_S)
 
     def close(self) -> None:
@@ -255,13 +229,12 @@ class KafkaClient:
 
 
 class Collections:
-    """Prevents most of the garbage collections in which Python scans fetched records that were not
-    returned yet.
+    """Prevents most of the garbage collections in which Python scans fetched records that wait.
 
-    Python starts a collection when there are some 700 new objects, such as records. Every eleventh
-    one also scans older objects, which takes a quarter of the time while many records wait
-    (docs/internals/benchmarks.md). So if the next messages would start a collection, `before` scans
-    only the new objects. Every `LEFT_TO_PYTHON`-th time, it leaves the collection to Python.
+    Python starts a collection when there are some 700 new objects. Every eleventh one also scans
+    older ones, which takes a quarter of the time while many records wait. So if the next messages
+    would start a collection, `before` scans only the new objects. Every `LEFT_TO_PYTHON`-th time,
+    it leaves the collection to Python.
     """
 
     LEFT_TO_PYTHON = 50
@@ -278,9 +251,17 @@ class Collections:
                 gc.collect(0)
 
 
+def _fine(partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """Return `partitions`, or raise the first error in them."""
+    for each in partitions:
+        if each.error is not None:
+            raise KafkaException(each.error)
+    return partitions
+
+
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
-    """Return each run of messages of one partition, with the run's start and end index. `topic` is
-    the topic of all messages; None if there are several.
+    """Return each run of messages of one partition, with its start and end index. `topic` is that
+    of all messages; None if there are several.
     """
     numbers: list[Any] = list(map(Message.partition, messages))
     if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case

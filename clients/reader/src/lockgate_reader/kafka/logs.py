@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from lockgate_http.errors import KafkaFailed
+from lockgate_http.errors import AlignmentError, KafkaFailed
 from lockgate_reader.place import Key
 
 CALL_S = 30.0
@@ -30,6 +30,12 @@ _SPEC: Any = OffsetSpec
 _NAMED = 5
 
 
+class NoStartingOffset(AlignmentError):
+    """Raised if a split has no position to continue from, and the options do not give one: no
+    offset was committed, Kafka has deleted the next record, or the topic was created again.
+    """
+
+
 class Unanswered(KafkaFailed):
     """Raised if Kafka did not answer a query about its topics. A later query may succeed."""
 
@@ -37,8 +43,8 @@ class Unanswered(KafkaFailed):
 class KafkaLogs:
     """Looks up partitions and offsets in Kafka. Its methods raise `KafkaFailed`.
 
-    Topics are listed through the consumer's own `list_topics`, because this opens the consumer's
-    connections early and makes the first fetch about a second faster.
+    `list_topics` is the consumer's own, because this opens the consumer's connections early and
+    makes the first fetch about a second faster.
     """
 
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
@@ -49,18 +55,14 @@ class KafkaLogs:
         self._seen: set[Key] = set()
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
-        """Return the partitions of these topics; with `led`, only those that have a leader. Raises
-        `Unanswered` if Kafka does not answer.
-        """
+        """Return the partitions of these topics; with `led`, only those that have a leader."""
         found: list[Key] = []
         for topic in topics:
             with failing(self._where, f"did not list topic {topic!r}", Unanswered):
                 metadata = self._list_topics(topic, timeout=CALL_S).topics[topic]
             if metadata.error is not None:
-                raise KafkaFailed(
-                    f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
-                    "it, allow it, or correct the name"
-                )
+                why = f"has no topic {topic!r} for this client ({metadata.error.str()})"
+                raise KafkaFailed(f"Kafka at {self._where} {why}: create it, allow it, or correct the name")
             every = sorted(metadata.partitions.items())
             found += [(topic, partition) for partition, each in every if each.leader >= 0 or not led]
         return found
@@ -71,14 +73,13 @@ class KafkaLogs:
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
         """Return the offset of each partition's first record with the timestamp `at_ms` or a later
-        one, or the end of the partition if there is no such record.
+        one; its end if there is none.
         """
         ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped
         found = self._answered(keys, _SPEC.for_timestamp(at_ms))
         return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
 
     def spans(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
-        """Return the first offset of each partition, and the offset after its last record."""
         firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
@@ -110,8 +111,8 @@ class KafkaLogs:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _learn(self, keys: Iterable[Key]) -> None:
-        """Refresh the admin client's metadata of topics with new partitions. Otherwise, the admin
-        client would report for minutes that these partitions do not exist.
+        """Refresh the admin client's metadata of topics with new partitions, or it would report
+        for minutes that these do not exist.
         """
         for topic in {key[0] for key in keys if key not in self._seen}:
             with failing(self._where, f"did not list topic {topic!r}"):
@@ -125,7 +126,7 @@ def failed(where: str, what: str, error: BaseException | KafkaError) -> KafkaFai
 
 @contextmanager
 def failing(where: str, what: str, kind: type[KafkaFailed] = KafkaFailed) -> Iterator[None]:
-    """Raise errors of Kafka's client as `kind`, with what Kafka at the address `where` did."""
+    """Raise errors of Kafka's client as `kind`, which say what Kafka at the address `where` did."""
     try:
         yield
     except KafkaException as error:
@@ -140,7 +141,7 @@ def some(names: Iterable[str]) -> str:
 
 def id_of(answer: Any) -> str | None:
     """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
-    if the query fails, or if the broker is older than Kafka 2.8.
+    if the query fails, or the broker is older than Kafka 2.8.
     """
     try:
         found = answer.result(CALL_S).topic_id

@@ -1,21 +1,14 @@
-"""Computes the read limit of a reader, and the partitions that Kafka's client should pause. This
-module does no I/O.
+"""Computes the read limit of a reader, and the partitions that Kafka's client should pause.
 
-**The read limit.** No record above it is returned. It is the lower of two limits: the group's
-limit, which the reader's `Place` sets, and the reader's own limit, which is `max_drift` above the
-lowest watermark of its partitions. While a partition has had no record yet, its watermark is MIN,
-and so is the limit. Thus the first record of every partition is fetched before the first record is
-returned.
+No record above the read limit is returned. It is the lower of the group's limit and the reader's
+own, which is `max_drift` above the lowest watermark of its partitions. While a partition has had no
+record yet, its watermark is MIN, and so is the limit. A strategy may put a watermark further below
+the next record than `max_drift`, so once the next record of every partition that is not idle is
+fetched, the reader's own limit is at least the lowest event time of these.
 
-There is one exception. A watermark strategy may put a partition's watermark further below its next
-record than `max_drift`, and then no record could ever be returned. So once the next record of every
-partition that is not idle is fetched, the reader's own limit is at least the lowest event time of
-these records.
-
-**Pausing.** Kafka's client pauses a partition once the reader has more fetched records of it than
-the partition's share of `MOST_KEPT`, and resumes it once the reader has at most half of that share.
-A partition is not paused earlier, because librdkafka drops the records that it has fetched ahead
-when a partition is paused, which halves the rate (docs/internals/benchmarks.md).
+Kafka's client pauses a partition once the reader has more fetched records of it than its share of
+`MOST_KEPT`, and resumes it at half of that. It does not pause earlier, because librdkafka drops the
+records that it has fetched ahead of a paused partition, which halves the rate.
 """
 
 from collections.abc import Mapping

@@ -1,16 +1,13 @@
 """Watches partitions from which no records arrive.
 
-**Ends.** A lack of records does not prove that a partition is read to its end, because its broker
-may have stopped answering. So half a second after Kafka's last answer, the reader asks Kafka for
-the ends of all partitions that have no fetched records. An answer counts for the time at which
-Kafka was asked, not for the time at which the answer arrives. Reading continues in between.
+A lack of records does not prove that a partition is read to its end. So half a second after Kafka's
+last answer, the reader asks for the ends of all partitions without fetched records. An answer
+counts for the time at which Kafka was asked.
 
-**Quiet partitions.** A partition is quiet if Kafka neither sends records of it nor confirms its
-end. Either its leader does not answer, an open transaction holds the records back, or Kafka's
-client has stopped fetching the partition after a change of its leader. The other partitions wait
-meanwhile. So a warning is logged, and the partition is fetched again. Only time in which fetches
-return no records counts as quiet: if the program is slower than Kafka, records of the partition may
-be queued behind records of other partitions.
+A partition is quiet if Kafka neither sends records of it nor confirms its end: its leader does not
+answer, an open transaction holds the records back, or Kafka's client has stopped fetching it after
+a change of its leader. Then a warning is logged, and the partition is fetched again. Only time in
+which fetches return no records counts, because records may be queued behind those of others.
 """
 
 import logging
@@ -32,9 +29,8 @@ OFTEN_MS = 5_000
 
 
 class Ends:
-    """Asks Kafka for the ends of partitions, and raises the watermarks of partitions that are read
-    to their ends. The next record of such a partition is at most `late_ms` old, unless this is
-    None.
+    """Raises the watermarks of partitions that are read to their ends. The next record of such a
+    partition is at most `late_ms` old, unless this is None.
     """
 
     def __init__(self, client: KafkaClient, late_ms: int | None) -> None:
@@ -44,9 +40,7 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Ask Kafka for the ends of the splits that have no fetched records, without waiting, and
-        pass all answers that have arrived to their splits. Update the watermarks of all splits.
-        """
+        """Pass Kafka's answers to the splits, or ask anew, without waiting. Update watermarks."""
         now = monotonic_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):

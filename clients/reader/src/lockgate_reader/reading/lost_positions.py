@@ -1,16 +1,14 @@
 """Handles positions that Kafka no longer has, and decides where their splits continue.
 
-* *The log now begins after the position.* Retention, or a call of `delete_records`, has deleted the
-  next records. Records that were fetched before are still valid, and are returned.
-* *The log is a different one.* The topic was deleted and created again under its name, or the log
-  was truncated. Fetched records belong to the former log, and are dropped. While the new log
-  ends before the position, Kafka reports an error. Afterwards, only the topic's id (KIP-516) shows
-  the change. A change before the reader started is not detected.
+* *The log now begins after the position:* retention, or a call of `delete_records`, has deleted the
+  next records. Records that were fetched before are still returned.
+* *The log is a different one:* the topic was created again, or the log was truncated. Fetched
+  records are dropped. While the new log ends before the position, Kafka reports an error;
+  afterwards, only the topic's id (KIP-516) shows the change.
 
-In both cases records are lost, and the user's auto.offset.reset decides what happens, like
-failOnDataLoss in Spark: by default, an error is raised; otherwise, reading continues where the log
-begins or ends. The splits of a topic that was created again are moved to the first record even if
-an error is raised, so that a restart reads the new topic from its beginning.
+By default, an error is raised. With auto.offset.reset, reading continues where the log begins or
+ends. The splits of a topic that was created again are moved to the first record even if an error is
+raised, so that a restart reads the new topic from its beginning.
 """
 
 import logging
@@ -18,9 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lockgate_reader.clock import monotonic_ms
-from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import id_of, some
+from lockgate_reader.kafka.logs import NoStartingOffset, id_of, some
 from lockgate_reader.reading.split import OpenSplit
 
 log = logging.getLogger("lockgate")
@@ -48,8 +45,8 @@ class LostPositions:
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Request the topics' ids if the interval has passed, without waiting for Kafka. Once the
-        answers have arrived, move the splits of topics that were created again.
+        """Ask for the topics' ids if the interval has passed, without waiting. Once the answers
+        are there, move the splits of topics that were created again.
         """
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
@@ -58,7 +55,7 @@ class LostPositions:
             asked, self._asked = self._asked, {}
             self._next_ms = now + self._every_ms
             if anew := self.changed(asked):
-                self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
+                self._move([split for split in splits if split.key[0] in anew], _ANEW)
 
     def changed(self, asked: Mapping[str, Any]) -> list[str]:
         """Wait for the futures in `asked`, and return the topics whose ids have changed."""
@@ -69,64 +66,41 @@ class LostPositions:
         return anew
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost` from the offsets there, which Kafka no longer has, and empty
-        the list. `splits` are all splits of the reader.
-        """
+        """Move the splits in `lost`, and empty the list. `splits` are all splits of the reader."""
         while lost:
             split, offset = lost.pop()
             self._asked = {}  # an earlier answer would report a new topic a second time
             if self.changed(self._client.logs.ask_topics([split.key[0]])):
-                self._begin_again([each for each in splits if each.key[0] == split.key[0]], sure=True)
+                self._move([each for each in splits if each.key[0] == split.key[0]], _ANEW)
                 lost[:] = [each for each in lost if each[0].key[0] != split.key[0]]
                 continue
-            first, end = self._client.logs.spans([split.key])[split.key]
-            if offset < first:
-                self._skip(split, offset, first, end)
-            else:
-                self._begin_again([split], sure=False)
+            first, _ = self._client.logs.spans([split.key])[split.key]
+            self._move([split], _DELETED if offset < first else _ANEW_OR_CUT, offset)
 
-    def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue `split`, whose record at `offset` was deleted, where its log begins or ends."""
-        said = _lost([(split.name, offset, first, end)], _DELETED)
-        if self._client.reset is None:
-            raise NoStartingOffset(f"{said}; {_CHOICE}")
-        start = first if self._client.reset == "earliest" else end
-        if not split.fetched:
-            split.go_to(start)
-        self._client.refetch({split.key: start})
-        if split.paused:
-            self._client.pause([split.key])
-        log.warning("%s; reading continues at offset %d", said, start)
-
-    def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move each split to the first offset of its new log, or to the end of the log if the split
-        has begun and auto.offset.reset is "latest".
-
-        If a split has begun and auto.offset.reset is not set, raise an error. Move the splits
-        before that, so that a restart reads the new topic, if the topic was surely created again
-        (`sure`).
+    def _move(self, splits: Sequence[OpenSplit], why: str, offset: int | None = None) -> None:
+        """Move each split, whose log has changed because of `why`, to the first offset of its log,
+        or to the end if the split has begun and auto.offset.reset is "latest". If it has begun and
+        that is not set, raise an error, after the move if the topic was surely created again.
+        `offset` is the lost one of a single split.
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
-        begun = [(split.name, split.position, *logs[split.key]) for split in splits if split.has_begun]
-        said = _lost(begun, _ANEW if sure else _ANEW_OR_CUT)
-        if begun and reset is None and not sure:
+        begun = {split.key: split for split in splits if split.has_begun or why == _DELETED}
+        was = some(f"{each.name} at offset {each.position if offset is None else offset}" for each in begun.values())
+        now = some("{} up to {}".format(*logs[key]) for key in begun)
+        said = f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"
+        if begun and reset is None and why != _ANEW:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
+        starts = {}
         for split in splits:
             first, end = logs[split.key]
-            split.begin_again(end if reset == "latest" and split.has_begun else first, end)
-        self._client.refetch({split.key: split.position for split in splits})
+            starts[split.key] = start = end if reset == "latest" and split.key in begun else first
+            if why != _DELETED:
+                split.begin_again(start, end)
+            elif not split.fetched:
+                split.go_to(start)
+        self._client.refetch(starts)
+        self._client.pause([split.key for split in splits if split.paused])
         if begun and reset is None:
             raise NoStartingOffset(f"{said}; start again to read the new topic from its first record, or {_CHOICE}")
         if begun:
-            log.warning(
-                "%s; unread records are lost, and reading continues at the %s offset (auto.offset.reset)", said, reset
-            )
-
-
-def _lost(splits: Sequence[tuple[str, int, int, int]], why: str) -> str:
-    """Say that Kafka no longer has the positions of `splits`. Each item has the name and the
-    position of a split, and the first offset and the end of its log.
-    """
-    was = some(f"{name} at offset {offset}" for name, offset, _, _ in splits)
-    now = some(f"{first} up to {end}" for _, _, first, end in splits)
-    return f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"
+            log.warning("%s; reading continues at the %s offset (auto.offset.reset)", said, reset)

@@ -7,15 +7,14 @@
                                    ▲
     Place ◄── state, orders ──► exchange, 10 times a second
 
-**Pieces and turns.** The program gets records in pieces. A piece has records of one split, none of
-them above the read limit. A record counts as returned only once the program has taken it. All other
-work is done in `RunningReader.turn` between two pieces. So no watermark is ahead of the records
-that the program has received.
+The program gets records in pieces. A piece has records of one split, none of them above the read
+limit. A record counts as returned only once the program has taken it. All other work is done in
+`RunningReader.turn` between two pieces, so no watermark is ahead of the records that the program
+has received.
 
-**The read limit** is computed in each turn (`admission`). To read a backlog faster, it is also
-recomputed without waiting for the next turn: when every record up to the limit has been returned
-and more are fetched, and when the number of a partition's fetched records reaches half of the
-number at which it is paused. Other records fetched above the limit do not trigger this.
+The read limit is computed in each turn. To read a backlog faster, it is also recomputed when every
+record up to the limit was returned and more are fetched, and when a partition has half of the
+fetched records at which it is paused.
 """
 
 import logging
@@ -30,9 +29,8 @@ from lockgate_http.history import record
 from lockgate_reader.clock import monotonic_ms, now_s
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.place import Key, Orders, Place, ReaderState
+from lockgate_reader.place import Key, Orders, Place
 from lockgate_reader.reading.admission import Admission
-from lockgate_reader.reading.arrivals import Arrivals
 from lockgate_reader.reading.assignment import Assignment
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.lost_positions import LostPositions
@@ -59,7 +57,6 @@ class RunningReader:
         self._max_drift_ms, self._late_ms = options.max_drift_ms, options.idle_timeout_ms
         self._ends = Ends(client, self._late_ms)
         self.assignment = Assignment(options, client, place)
-        self.arrivals = Arrivals(options, client, self.assignment.lost)
         self._lost = LostPositions(client, options.topics, options.discovery_ms)
         self._size = PieceSize()
         self.orders = Orders(ceiling=MIN)
@@ -115,7 +112,7 @@ class RunningReader:
         self.end_piece()
         self._left = True
         try:
-            self.place.leave(self.assignment.state(ReaderState(ended=self.watermark == MAX)))
+            self.place.leave(self.assignment.state(ended=self.watermark == MAX))
         finally:
             self.client.close()
 
@@ -270,15 +267,14 @@ class RunningReader:
             if split.fetched or split.silent_until(now) is None
         ]
         reach = max(self._watermark, min(fetched, default=self._watermark))
-        self.orders = self.assignment.exchange(ReaderState(reach=reach, idle=idle))
+        self.orders = self.assignment.exchange(reach, idle=idle)
 
     def _decide(self) -> None:
         """Update the read limit, the paused partitions, and the splits that may return records."""
         self._moved = self._blocked = False
         splits = self.assignment.splits
         decision = Admission.decide(splits, self.orders.ceiling, self._max_drift_ms)
-        self.limit = self.assignment.limit = decision.limit
-        self._most_kept = decision.most
+        self.limit, self._most_kept = decision.limit, decision.most
         lowest = min((split.watermark.value for split in splits.values() if not split.watermark.idle), default=MIN)
         self._watermark = max(self._watermark, lowest)
         self.client.pause(decision.pause)
@@ -288,7 +284,7 @@ class RunningReader:
         self._ready = deque(split for split in self._ready if split.open)
         for split in splits.values():
             time = split.next_time
-            split.waits = time is not None and not split.queued and time > decision.limit
+            split.waits = time is not None and time > decision.limit
             if time is not None and not (split.queued or split.waits):
                 split.queued = True
                 self._ready.append(split)
@@ -310,7 +306,7 @@ class RunningReader:
         messages, full = self.client.fetch(most, timeout_s), False
         if not messages:
             self._empty_at = monotonic_ms()
-        for split in self.arrivals.take(messages, self.assignment.splits):
+        for split in self.assignment.take(messages):
             if split.fetched and not (split.queued or split.waits):
                 self._moved = split.queued = True
                 self._ready.append(split)

@@ -1,17 +1,13 @@
 """Fetched records of one partition, and the pieces in which they are passed to the program.
 
-The records of a partition are returned in the order of their offsets, so the first one whose event
-time is above the read limit holds back all that follow. If the highest event time of the fetched
-records is not above the limit, all of them may be returned without further comparisons.
+Records are returned in the order of their offsets, so the first one whose event time is above the
+read limit holds back all that follow. An event time below 0, or more than `FUTURE_BOUND_MS` ahead
+of the wall clock, is ignored: it is stored as `NO_TIMESTAMP`, which is below every limit.
 
-An event time that is not credible is ignored: one below 0, such as Kafka's -1, or one that is more
-than `FUTURE_BOUND_MS` ahead of the wall clock. It is stored as `NO_TIMESTAMP`, which is below every
-limit and raises no watermark.
-
-**Pieces.** The program gets the records of a piece from an iterator that consists of C functions,
-so no Python code runs for each record unless a lease runs, whose end is checked before each record.
-Each record consumes one element of an `itertools.repeat`, whose remaining length gives the number
-of records returned. The iterator has its own list, and ends once any thread empties this list.
+The program gets the records of a piece from an iterator that consists of C functions, so no Python
+code runs for each record unless a lease runs, whose end is checked before each record. Each record
+consumes one element of an `itertools.repeat`, whose remaining length gives the number of records
+returned. The iterator has its own list, and ends once any thread empties this list.
 """
 
 from bisect import bisect_right
@@ -50,8 +46,8 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the end index of the next records, which are at most `most`, and end before the
-        first one above `limit` (ms).
+        """Return the end index of the next `most` records, or of those before the first one above
+        `limit` (ms).
         """
         end = min(len(self.messages), self.at + most)
         if self.highest <= limit:

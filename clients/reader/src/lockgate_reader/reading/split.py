@@ -1,6 +1,4 @@
-"""Tracks one partition being read: its position, its fetched records, and whether Kafka has
-confirmed that it was read to its end.
-"""
+"""One partition being read: its position, its fetched records, and what Kafka said of its end."""
 
 from bisect import bisect_left
 from collections import deque
@@ -27,7 +25,8 @@ class OpenSplit:
     `end` is the offset at which Kafka's client last reached the end of the partition. `quiet_since`
     is the monotonic time (ms) since which Kafka has sent and confirmed nothing. The split is
     `queued` while its next record may be returned, and `waits` while that record is above the read
-    limit. `furthest` is the highest position in a former topic of the same name.
+    limit. `paused` is what Kafka's client does. `furthest` is the highest position in a former
+    topic of the same name.
     """
 
     def __init__(self, assigned: AssignedSplit, start: int, stop: int | None, strategy: WatermarkStrategy) -> None:
@@ -58,8 +57,8 @@ class OpenSplit:
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
-        """Return the start and end index of those messages between `start` and `end` that are at or
-        after the position, and before the stopping offset.
+        """Return the range of the messages between `start` and `end` that are at or after the
+        position, and before the stopping offset.
         """
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
@@ -121,9 +120,9 @@ class OpenSplit:
             self._silent = (self._silent[0] if self._silent else asked[0], *asked)
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
-        is left to fetch; None if there is no such query in the `FRESH_MS` before the monotonic time
-        `now_ms`, or if records were fetched or appended since then.
+        """Return the wall-clock time (ms) at which Kafka last confirmed that no record is left to
+        fetch; None if that was more than `FRESH_MS` before the monotonic time `now_ms`, or if there
+        are records since then.
         """
         silent = self._silent  # another thread may ask
         return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None
@@ -145,14 +144,14 @@ class OpenSplit:
     def rest(self) -> KafkaPartitionSplit:
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
 
-    def held(self, limit: int) -> ReaderSplit:
+    def held(self) -> ReaderSplit:
         following = self.next_time
         return ReaderSplit(
             self.rest(),
             self.number,
             self.watermark.value,
             self.watermark.idle,
-            paused=following is not None and following > limit,
+            paused=self.waits,
             next_time=None if following == NO_TIMESTAMP else following,
             went_back=self.position < self.furthest,
         )

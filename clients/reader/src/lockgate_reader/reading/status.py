@@ -10,8 +10,8 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """The state of a consumer. A consumer waits for alignment if some of its splits are paused and
-    no other split can be read.
+    """The state of a consumer. It waits for alignment if some splits are paused, and no other can
+    be read.
     """
 
     NOT_INITIALIZED = "not initialised"
@@ -53,16 +53,14 @@ def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
     if reader is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")
-    splits = tuple(reader.assignment.held())
-    waits_for = "" if closed or reader.ended else _waits_for(reader, splits)
-    if closed:
-        mode = ReaderMode.CLOSED
-    elif reader.ended:
-        mode = {None: ReaderMode.FINISHED, True: ReaderMode.DRAINED, False: ReaderMode.STOPPED}[reader.stopped]
+    splits, waits_for = tuple(reader.assignment.held()), ""
+    if closed or reader.ended:
+        ends = {None: ReaderMode.FINISHED, True: ReaderMode.DRAINED, False: ReaderMode.STOPPED}
+        mode = ReaderMode.CLOSED if closed else ends[reader.stopped]
+        sentence = f"The consumer is {mode.value}."
     else:
+        waits_for = _waits_for(reader, splits)
         mode = ReaderMode.WAITING_FOR_ALIGNMENT if waits_for else ReaderMode.READING
-    sentence = f"The consumer is {mode.value}."
-    if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
         up_to = instant(reader.limit, "nothing yet", "the end of the data")
         paused = f"{sum(split.paused for split in splits)} of {len(splits)} partitions are paused"
         waits = f", and it waits for {waits_for}" if waits_for else ""
@@ -89,8 +87,8 @@ def metrics_of(reader: RunningReader | None) -> dict[str, float]:
     splits = reader.assignment.held()
     found: dict[str, float] = {
         "records_total": reader.returned,
-        "fetched_total": reader.arrivals.fetched,
-        "left_out_total": reader.arrivals.left_out,
+        "fetched_total": reader.assignment.fetched,
+        "left_out_total": reader.assignment.left_out,
         "kept_records": sum(split.kept for split in list(reader.assignment.splits.values())),
         "partitions": len(splits),
         "paused_partitions": sum(split.paused for split in splits),

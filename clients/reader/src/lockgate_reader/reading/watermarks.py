@@ -1,21 +1,15 @@
-"""The watermark of one partition, from the user's strategy and from Kafka's answers about the
-partition's end.
+"""The watermark of one partition, from the user's strategy and from Kafka's answers about its end.
 
-**The next record counts.** A watermark generator (`lockgate.flink.generators`) gets each record
-once it has been returned. With returned records alone, the watermark would never cross a gap in
-event time: if all partitions are at the edge of an empty hour, no record after it may be returned.
-So the generator also gets the first record above the read limit while that record waits. The
-watermark is then capped below this record.
+A watermark generator gets each record once it has been returned, and the first record above the
+read limit while that waits, or the watermark would never cross a gap in event time. The watermark
+is then capped below this record.
 
-**Silent partitions.** A lack of records alone does not raise the watermark. A partition is silent
-only while Kafka confirms that it was read to its end (`ends`). By the definition of `idle_timeout`,
-the partition's next record will be at most that old, so the partition's watermark follows the wall
-clock at that distance. Therefore, a strategy's idle timeout never makes records late. Without an
-idle timeout, the other partitions wait for a silent partition, as in Flink, unless it has had
-records, but none with an event time.
+A lack of records alone does not raise the watermark. A partition is silent only while Kafka
+confirms that it was read to its end (`ends`). Its watermark then follows the wall clock at the
+distance of `idle_timeout`, so that timeout never makes records late. Without an idle timeout, the
+other partitions wait for a silent one, as in Flink, unless none of its records had an event time.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
@@ -33,7 +27,7 @@ class SplitWatermark:
     __slots__ = ("_cap", "_generator", "_next", "_stamped", "idle", "value")
 
     def __init__(self, strategy: WatermarkStrategy) -> None:
-        self._generator = replace(strategy, idle_timeout=None).create_generator(clock)
+        self._generator = strategy.make_generator(clock)  # without its idle timeout
         self.value, self.idle = MIN, False
         self._cap = MAX
         self._next: Any = None
