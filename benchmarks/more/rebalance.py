@@ -101,7 +101,7 @@ def main() -> None:
         holders: list[Holder] = []
         for _ in range(chosen.readers - 1):
             holders.append(Holder(coordinator, chosen.splits))
-            while holders[-1].place._subtask is None:  # one number after the other
+            while holders[-1].place._subtask < 0:  # one number after the other
                 time.sleep(0.01)
         first = level_after_s(holders, chosen.splits, began)
         joins, leaves = [], []

@@ -66,15 +66,12 @@ class JoinedPlace(Place):
         check_coordinator(coordinator, self._agreement)
         self._coordinator, self._source = coordinator, options.source
         self._run_name = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-        self._subtask: int | None = None
-        self._session = GroupSession.joined(coordinator)
-        self._membership = self._member()
+        self._join()
         self._status = UNKNOWN
         self._state, self._heard_at = ReaderState(), now_s()
         self._orders = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
         self._failed: Exception | None = None
         self._poked = self._closed = self._abandoned = False
-        self._wake: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._run, name=f"lockgate-{self._source}", daemon=True)
         self._assigns = options.partitions != "kafka"
         bounded = options.ending_offsets is not None
@@ -82,6 +79,11 @@ class JoinedPlace(Place):
         self._lease = SplitLease()
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
         self._heard_as: tuple[int, int] | None = None  # the registration whose event stream is read
+
+    def _join(self) -> None:
+        name, self._subtask = self._run_name, -1  # not known yet
+        self._session = GroupSession.joined(self._coordinator)
+        self._membership = Membership(self._session, self._coordinator, self._agreement, self._source, name, name)
 
     # -- for the consumer, on the thread that reads --
 
@@ -160,8 +162,8 @@ class JoinedPlace(Place):
             ceiling = MIN  # the group does not have this reader's watermark yet
         orders = Orders(ceiling=ceiling, waits_for=self._waits_for())
         if self._assigns:
-            if (registration := self._registration) and self._splits_are_due(state, registration[1]):
-                self._exchange_splits(state, *registration)
+            if (epoch := self._membership.epoch(self._subtask)) and self._splits_are_due(state, epoch):
+                self._exchange_splits(state, epoch)
             orders = replace(
                 orders,
                 until=-inf if held.unresolved else self._lease.until,
@@ -179,7 +181,7 @@ class JoinedPlace(Place):
         subtask number, or the reader was fenced, continue under another number.
         """
         while True:
-            if self._subtask is None:
+            if self._subtask < 0:
                 self._subtask = self._free_subtask()
             try:
                 return self._membership.exchange({self._subtask: self._status})
@@ -187,8 +189,8 @@ class JoinedPlace(Place):
                 self._subtask += 1  # another process has taken this number
             except Fenced as error:
                 log.info("group %s: %s. This consumer joins again as another reader", self._session.group, error)
-                self._session = GroupSession.joined(self._coordinator)
-                former, self._membership, self._subtask = self._membership, self._member(), None
+                former = self._membership
+                self._join()
                 former.close()
 
     def _free_subtask(self) -> int:
@@ -199,10 +201,6 @@ class JoinedPlace(Place):
             return 0
         used = {subtask for subtask, reader in readers.items() if reader.state not in ("lost", "finished")}
         return next(number for number in range(len(used) + 1) if number not in used)
-
-    def _member(self) -> Membership:
-        name = self._run_name
-        return Membership(self._session, self._coordinator, self._agreement, self._source, name, name)
 
     def _waits_for(self) -> str:
         event = self._membership.last
@@ -216,12 +214,8 @@ class JoinedPlace(Place):
         reader = f"reader {blocker.source}/{blocker.subtask}"
         return reader if blocker.split is None else f"partition {blocker.split} of {reader}"
 
-    # -- splits --
-
     def _splits_are_due(self, state: ReaderState, epoch: int) -> bool:
-        if not self._session.outage.asks_now or now_s() < self._not_before:
-            return False
-        return (
+        return (self._session.outage.asks_now and now_s() >= self._not_before) and (
             epoch != self._exchanged_epoch
             or now_s() >= self._exchange_at
             or self._holdings.has_news
@@ -229,10 +223,10 @@ class JoinedPlace(Place):
             or self._holdings.is_urgent(state)
         )
 
-    def _exchange_splits(self, state: ReaderState, subtask: int, epoch: int) -> None:
+    def _exchange_splits(self, state: ReaderState, epoch: int) -> None:
         sent, sent_at = self._holdings.exchange(state, epoch), now_s()
         try:
-            answer = self._session.client.exchange_splits(self._source, subtask, sent)
+            answer = self._session.client.exchange_splits(self._source, self._subtask, sent)
         except Interrupted:
             return
         except (NotRegistered, Stale):
@@ -245,32 +239,25 @@ class JoinedPlace(Place):
             return
         with self._session.changed:
             self._holdings.answered(sent, answer, state)
-            settled = self._holdings.settled
-            self._lease = self._lease.renewed(sent_at, answer.lease_ms, now_s(), settled=settled)
+            self._lease = self._lease.renewed(sent_at, answer.lease_ms, now_s(), settled=self._holdings.settled)
         self._exchange_at, self._exchanged_epoch = sent_at + self._session.update_interval_s, epoch
         if self._lease.is_over(now_s()):
             self._not_before = now_s() + _OVER_S
         self._session.tell(answer.alignment)
-        if self._heard_as != (subtask, epoch):
-            self._heard_as = subtask, epoch
-            self._session.client.begin(lambda: self._listen(subtask, epoch))
+        if self._heard_as != (heard_as := (self._subtask, epoch)):
+            self._heard_as = heard_as
+            self._session.client.begin(lambda: self._listen(heard_as))
 
-    @property
-    def _registration(self) -> tuple[int, int] | None:
-        subtask = self._subtask
-        epoch = None if subtask is None else self._membership.epoch(subtask)
-        return None if subtask is None or epoch is None else (subtask, epoch)
-
-    async def _listen(self, subtask: int, epoch: int) -> None:
+    async def _listen(self, registration: tuple[int, int]) -> None:
         """Read the event stream of this registration, and reopen it when it ends."""
         client, pace, failures = self._session.client, Pace(), 0
-        while self._heard_as == (subtask, epoch):
+        while self._heard_as == registration:
             failures += 1
             try:
-                stream = client.split_news(self._source, subtask, epoch)
+                stream = client.split_news(self._source, *registration)
                 async with aclosing(alive(stream, client.timeout_s)) as revisions:
                     async for revision in revisions:  # None is a heartbeat
-                        if self._heard_as != (subtask, epoch):
+                        if self._heard_as != registration:
                             return
                         failures = 0
                         if revision is not None:
@@ -291,27 +278,25 @@ class JoinedPlace(Place):
                 self._poked = True
                 self._session.changed.notify_all()
 
-    # -- the end --
-
     def _leave(self, state: ReaderState) -> None:
         self._heard_as = None
         if self._assigns:
             self._say_farewell(state)
-        if state.ended and not state.held and self._subtask is not None:
+        if state.ended and not state.held:
             self._membership.close({self._subtask: self._status})
         else:
             self._membership.leave()
 
     def _say_farewell(self, state: ReaderState) -> None:
         """Give all splits back. Retry for `_END_S` if that fails, or until the lease ends."""
-        if (registration := self._registration) is None or self._failed is not None:
+        epoch = self._membership.epoch(self._subtask)
+        if epoch is None or self._failed is not None:
             return
-        subtask, epoch = registration
         sent = self._holdings.farewell(state, epoch)
         gives_up, pause = min(now_s() + _END_S, self._lease.until), threading.Event()
         while True:
             try:
-                self._session.client.exchange_splits(self._source, subtask, sent)
+                self._session.client.exchange_splits(self._source, self._subtask, sent)
             except AlignmentError as error:
                 if isinstance(error, Unreachable) and now_s() < gives_up:
                     pause.wait(ASK_AGAIN_S)

@@ -91,8 +91,6 @@ class Assignment:
         """Return the offset of the next record of each split in `rests`."""
         return {_key(split): split.starting_offset for split in self.rests()}
 
-    # -- changes --
-
     def kafka_assigned(self, keys: Sequence[Key]) -> None:
         """Open partitions that Kafka's group has assigned."""
         splits = [KafkaPartitionSplit(*key, COMMITTED_OFFSET) for key in keys]
@@ -134,8 +132,6 @@ class Assignment:
             self.go_back(key, position)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
 
-    # -- messages --
-
     def take(self, messages: list[Any]) -> list[OpenSplit]:
         """Give each split its messages, and return the splits that changed."""
         if not messages:
@@ -169,7 +165,7 @@ class Assignment:
             if self._client.is_lost(message):
                 self.lost.append((split, message.offset()))
             else:
-                split.end = max(split.end or 0, message.offset())
+                split.end = max(split.end, message.offset())
                 changed.append(split)
         return changed
 
@@ -178,8 +174,6 @@ class Assignment:
         self.left_out += records.left_out
         self.fetched += len(messages)
         split.take(records)
-
-    # -- orders --
 
     def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
         numbers = {each.split.split_id: each.number for each in assigned}

@@ -74,8 +74,6 @@ class RunningReader:
         self._most_kept = self._next_turn = self._began = 0
         self._empty_at = 0  # when a fetch last returned no records
 
-    # -- life --
-
     def open(self) -> None:
         self._lost.begin()  # before any position is used
         self.place.enter(self.wake)

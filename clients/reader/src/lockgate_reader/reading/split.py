@@ -22,10 +22,10 @@ _offset = methodcaller("offset")
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `end` is the offset at which Kafka's client last reached the end of the partition. `quiet_since`
-    is the monotonic time (ms) since which Kafka has sent and confirmed nothing. The split is
-    `queued` while its next record may be returned, and `waits` while that record is above the read
-    limit. `paused` is what Kafka's client does. `furthest` is the highest position in a former
+    `end` is the offset up to which Kafka's client has read the partition to its end, or to `stop`.
+    `quiet_since` is the monotonic time (ms) since which Kafka has sent and confirmed nothing. The
+    split is `queued` while its next record may be returned, and `waits` while that is above the
+    read limit. It is `paused` in Kafka's client. `furthest` is the highest position in a former
     topic of the same name.
     """
 
@@ -35,10 +35,10 @@ class OpenSplit:
         self._position, self.watermark = start, SplitWatermark(strategy)
         self.fetched: deque[FetchedRecords] = deque()
         self.kept = self.furthest = 0
-        self.open, self.paused, self.past_stop = True, False, False
-        self.queued = self.waits = False
+        self.open = True
+        self.paused = self.queued = self.waits = False
         self.going: Piece | None = None
-        self.end: int | None = None
+        self.end = 0
         self.quiet_since: int | None = None
         # Monotonic time (ms) of the first and the last query that confirmed the end, and wall-clock
         # time (ms) of the last one.
@@ -63,7 +63,7 @@ class OpenSplit:
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
         if self.stop is not None and messages[end - 1].offset() >= self.stop:
-            self.past_stop = True
+            self.end = max(self.end, self.stop)
             end = bisect_left(messages, self.stop, start, end, key=_offset)
         return start, end
 
@@ -104,9 +104,9 @@ class OpenSplit:
         self.furthest = max(self.furthest, self._position)
         self._position = start
         self.fetched.clear()
-        self.kept = 0
-        self.paused = self.past_stop = self.waits = False
-        self.end = self._silent = self.quiet_since = None
+        self.kept = self.end = 0
+        self.paused = self.waits = False
+        self._silent = self.quiet_since = None
         if self.stop is not None:
             self.stop = end
 
@@ -114,7 +114,7 @@ class OpenSplit:
         """Process Kafka's answer that the log ended at `end` at the monotonic and the wall-clock
         time (ms) in `asked`.
         """
-        if self.fetched or end > max(self._position, self.end or 0):
+        if self.fetched or end > max(self._position, self.end):
             self._silent = None
         else:
             self._silent = (self._silent[0] if self._silent else asked[0], *asked)
@@ -137,9 +137,7 @@ class OpenSplit:
 
     @property
     def finished(self) -> bool:
-        if self.stop is None or self.fetched:
-            return False
-        return self.past_stop or max(self._position, self.end or 0) >= self.stop
+        return self.stop is not None and not self.fetched and max(self._position, self.end) >= self.stop
 
     def rest(self) -> KafkaPartitionSplit:
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
