@@ -19,8 +19,7 @@ from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartit
 from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
-from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
-from lockgate_reader.group.holdings import Holdings
+from lockgate_reader.group.holdings import RATE_ERROR, Holdings, SplitLease
 from lockgate_reader.place import ReaderSplit, ReaderState
 from support.exchanging import exchange
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
+from lockgate_reader.group.holdings import RATE_ERROR, SplitLease
 
 SETTLED = {"settled": True}
 rates = st.floats(1 - RATE_ERROR / 2, 1 + RATE_ERROR / 2)

@@ -7,7 +7,7 @@ from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MIN
 from lockgate_reader.reading.records import FetchedRecords
-from lockgate_reader.reading.watermarks import SplitWatermark
+from lockgate_reader.reading.split import SplitWatermark
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 

@@ -14,8 +14,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_reader.group.fencing import SplitLease
-from lockgate_reader.group.holdings import Holdings
+from lockgate_reader.group.holdings import Holdings, SplitLease
 from lockgate_reader.place import ReaderSplit, ReaderState
 from support.fire.process import Process
 from support.fire.servers import Away, now_ms, now_s

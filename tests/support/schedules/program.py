@@ -20,7 +20,7 @@ from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_reader import AlignedConsumer, Coordinator
 from lockgate_reader.clock import now_s
-from lockgate_reader.group.fencing import SplitLease
+from lockgate_reader.group.holdings import SplitLease
 from lockgate_reader.place import AssignedSplit
 
 Key = tuple[str, int]

@@ -258,8 +258,7 @@ class AlignedConsumer(Named):
             if reader is not None and not closed:
                 reader.end_piece(but_one=failed)
                 if failed or reader.failure is not None:
-                    for key, offset in self._batch.items():
-                        reader.assignment.go_back(key, offset)
+                    reader.assignment.go_back(self._batch)
                 try:
                     if self._options.commit_interval_ms is not None and not failed:
                         reader.commit(wait=True)

@@ -89,9 +89,7 @@ class Place:
         """Start the place. It may call `wake` from any thread when it has new orders."""
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process the reader's `state`, and return the newest orders, without waiting for the
-        network. Raises the error with which the place's own thread has failed.
-        """
+        """Process the `state`, and return the newest orders. Do not wait for the network."""
         return Orders()
 
     def leave(self, state: ReaderState) -> None:

@@ -1,5 +1,5 @@
-"""Tracks which splits a reader should have, according to the coordinator's answers, and composes
-the reader's requests. This module does no I/O; its caller, `joined`, holds a lock.
+"""Tracks which splits a reader should have, and until when, according to the coordinator's answers,
+and composes the reader's requests. This module does no I/O; its caller, `joined`, holds a lock.
 
 A request to the coordinator (`SplitExchange`) lists all splits that the reader has, and the answer
 (`SplitAnswer`) lists those to add, to give back and to stop. A split that is neither in the request
@@ -12,7 +12,9 @@ start at a later end of the log.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import Any
 
 from lockgate.flink.splits import LATEST_OFFSET
@@ -21,6 +23,8 @@ from lockgate.wire.split_events import DiscoveredSplits, SourceEvent, SplitAnswe
 from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
 
 Numbered = tuple[str, int]  # a split's id, and the number of its assignment
+RATE_ERROR = 0.01
+"""r: the fraction by which the clock rates of the reader and the coordinator's store may differ."""
 
 
 class Holdings:
@@ -144,9 +148,7 @@ class Holdings:
         )
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the coordinator should accept the split's position even if it is below the
-        stored one, because the reader started there or the topic was created again.
-        """
+        """Return whether the split's position counts even if it is below the coordinator's."""
         own = (self.assigned or {})[held.split.split_id]
         return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset
 
@@ -159,3 +161,30 @@ class Holdings:
 
 def _numbered(split: AssignedSplit | ReaderSplit) -> Numbered:
     return split.split.split_id, split.number
+
+
+@dataclass(frozen=True, slots=True)
+class SplitLease:
+    """The lease of a reader's splits, in seconds of its own clock. No record may be returned at or
+    after `until`, a deadline that the request of `sent_at` has set.
+
+    Measured by the reader's clock, it is shorter than the coordinator's by the fraction r, and it
+    begins when the request was sent. So it ends before the coordinator assigns the splits to
+    another reader (docs/internals/protocol.md, "Leases and fencing of splits"). A process may still
+    be suspended between its look at the clock and the next line of the user's program. Only fencing
+    tokens close this gap (`AlignedConsumer.number_of`).
+    """
+
+    until: float = -inf
+    sent_at: float = -inf
+
+    def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
+        """Return the lease after a response at `now` to the request of `sent_at`. A lease that has
+        ended is renewed only by a later request, if the coordinator knows all owners (`settled`).
+        """
+        if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
+            return self
+        return SplitLease(sent_at + lease_ms / 1000 * (1 - RATE_ERROR), sent_at)
+
+    def is_over(self, now: float) -> bool:
+        return now >= self.until

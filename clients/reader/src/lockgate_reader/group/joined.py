@@ -38,8 +38,7 @@ from lockgate_http.group.membership import Membership
 from lockgate_http.group.outage import ASK_AGAIN_S, Coordination
 from lockgate_reader.clock import now_s
 from lockgate_reader.config import Options
-from lockgate_reader.group.fencing import SplitLease
-from lockgate_reader.group.holdings import Holdings
+from lockgate_reader.group.holdings import Holdings, SplitLease
 from lockgate_reader.group.standing import UNKNOWN, standing
 from lockgate_reader.place import Orders, Place, ReaderState
 
@@ -177,9 +176,7 @@ class JoinedPlace(Place):
             self._wake()
 
     def _report(self) -> int:
-        """Report the status, and return the read limit (ms). If another process has the reader's
-        subtask number, or the reader was fenced, continue under another number.
-        """
+        """Report, under a new number if this one is taken, and return the read limit (ms)."""
         while True:
             if self._subtask < 0:
                 self._subtask = self._free_subtask()

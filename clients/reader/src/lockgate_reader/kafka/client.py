@@ -93,9 +93,8 @@ class KafkaClient:
         )
 
     def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
-        """Join Kafka's consumer group. During `fetch`, it calls `assigned` with partitions to
-        `assign`, `revoked` with partitions to `unassign`, for which it waits, and `lost` with those
-        that another member may already be reading.
+        """Join Kafka's group. In `fetch`, it calls `assigned` with partitions to `assign`, `revoked`
+        with those to `unassign`, and `lost` with those that others may already be reading.
         """
 
         def calls(act: Rebalance) -> Callable[[Consumer, list[TopicPartition]], None]:
@@ -132,9 +131,7 @@ class KafkaClient:
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return at most `most` messages, some of which may be errors (`is_end`). Wait up to
-        `timeout_s` for the first one.
-        """
+        """Return up to `most` messages or errors (`is_end`). Wait `timeout_s` for the first one."""
         try:
             self._collections.before(most)
             found: list[Message] = self._consumer.consume(most, 0)
@@ -155,9 +152,8 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Return False if `message` is a record, and True if it is an error after which reading can
-        continue: the partition's end, an offset that Kafka does not have (`is_lost`), or a passing
-        error. Raises `KafkaFailed` for any other error.
+        """Return False for a record, and True for an error after which reading can continue: the end,
+        a lost offset (`is_lost`), or a passing error. Raise `KafkaFailed` for others.
         """
         error = message.error()
         if error is None:
@@ -176,9 +172,7 @@ class KafkaClient:
         return error is not None and error.code() in _LOST
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit those `positions` that are not committed yet, or failed before. Without `wait`, a
-        failure is only logged.
-        """
+        """Commit `positions` that are new or failed before. Without `wait`, only log a failure."""
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         if not news:
             return
@@ -260,9 +254,7 @@ def _fine(partitions: list[TopicPartition]) -> list[TopicPartition]:
 
 
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
-    """Return each run of messages of one partition, with its start and end index. `topic` is that
-    of all messages; None if there are several.
-    """
+    """Return each run of messages of one partition (start, end). `topic`: that of all, or None."""
     numbers: list[Any] = list(map(Message.partition, messages))
     if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case
         return [((topic, numbers[0]), 0, len(numbers))]

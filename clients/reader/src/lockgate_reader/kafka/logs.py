@@ -27,6 +27,7 @@ _LATER = (
 # The settings that concern connections rather than reading.
 _CONNECTING = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
 _SPEC: Any = OffsetSpec
+LATEST_SPEC = _SPEC.latest()
 _NAMED = 5
 
 
@@ -69,12 +70,10 @@ class KafkaLogs:
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
         """Return each partition's first offset; with `latest`, the offset after its last record."""
-        return self._answered(keys, _SPEC.latest() if latest else _SPEC.earliest())
+        return self._answered(keys, LATEST_SPEC if latest else _SPEC.earliest())
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
-        """Return the offset of each partition's first record with the timestamp `at_ms` or a later
-        one; its end if there is none.
-        """
+        """Return the offset of each partition's first record from `at_ms` on; its end if none."""
         ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped
         found = self._answered(keys, _SPEC.for_timestamp(at_ms))
         return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
@@ -82,10 +81,6 @@ class KafkaLogs:
     def spans(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
         firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
         return {key: (first, ends[key]) for key, first in firsts.items()}
-
-    def ask_ends(self, keys: Sequence[Key]) -> dict[Key, Any]:
-        """Request the end of each partition, and return a future of an `offset` for each."""
-        return self._ask(keys, _SPEC.latest())
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
         """Request a description of each topic, and return a future (`id_of`) for each."""
@@ -95,7 +90,7 @@ class KafkaLogs:
         gives_up = time.monotonic() + CALL_S
         while True:
             try:
-                return {key: future.result(CALL_S).offset for key, future in self._ask(keys, spec).items()}
+                return {key: future.result(CALL_S).offset for key, future in self.ask(keys, spec).items()}
             except (KafkaException, Late) as error:
                 cause = error.args[0] if error.args else None
                 passes = isinstance(cause, KafkaError) and (cause.code() in _LATER or "leader" in cause.str().lower())
@@ -103,7 +98,8 @@ class KafkaLogs:
                     raise failed(self._where, "did not list offsets", error) from error
             time.sleep(AGAIN_S)
 
-    def _ask(self, keys: Sequence[Key], spec: Any) -> dict[Key, Any]:
+    def ask(self, keys: Sequence[Key], spec: Any) -> dict[Key, Any]:
+        """Request an offset of each partition, and return a future of an `offset` for each."""
         if not keys:
             return {}
         self._learn(keys)
@@ -111,9 +107,7 @@ class KafkaLogs:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _learn(self, keys: Iterable[Key]) -> None:
-        """Refresh the admin client's metadata of topics with new partitions, or it would report
-        for minutes that these do not exist.
-        """
+        """Refresh the admin client's metadata, or it would not know new partitions for minutes."""
         for topic in {key[0] for key in keys if key not in self._seen}:
             with failing(self._where, f"did not list topic {topic!r}"):
                 metadata = self._admin.list_topics(topic, timeout=CALL_S).topics[topic]
@@ -140,9 +134,7 @@ def some(names: Iterable[str]) -> str:
 
 
 def id_of(answer: Any) -> str | None:
-    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
-    if the query fails, or the broker is older than Kafka 2.8.
-    """
+    """Wait for `answer` of `ask_topics`, and return the topic's id (KIP-516), if there is one."""
     try:
         found = answer.result(CALL_S).topic_id
     except (KafkaException, Late):

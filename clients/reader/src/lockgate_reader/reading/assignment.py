@@ -97,9 +97,7 @@ class Assignment:
         self._open([AssignedSplit(split, next(self._numbers)) for split in splits])
 
     def kafka_revoked(self, keys: Sequence[Key], *, lost: bool) -> None:
-        """Close partitions that Kafka's group has revoked. `lost` is True if another member may
-        already be reading them.
-        """
+        """Close partitions that Kafka's group revokes, or that others may already read (`lost`)."""
         splits = [self.splits[key] for key in keys if key in self.splits]
         if lost:
             self._drop(splits)
@@ -113,23 +111,19 @@ class Assignment:
             self._finished[split.name] = split.held()
             self._close([split])
 
-    def go_back(self, key: Key, position: int) -> None:
-        """Move a split back to `position`, because the program did not process later records. A
-        split that was finished is given back at that position.
-        """
-        split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
-        if split is not None:
-            split.go_to(position)
-        elif name in self._finished:
-            held = self._finished.pop(name)
-            self._returned[name] = replace(held, split=replace(held.split, starting_offset=position))
+    def go_back(self, positions: Mapping[Key, int]) -> None:
+        """Move splits back to `positions`, because the program did not process later records."""
+        for key, position in positions.items():
+            split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
+            if split is not None:
+                split.go_to(position)
+            elif name in self._finished:
+                held = self._finished.pop(name)
+                self._returned[name] = replace(held, split=replace(held.split, starting_offset=position))
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give splits back at `positions`, because the lease ended before the program got the
-        records from these positions on.
-        """
-        for key, position in positions.items():
-            self.go_back(key, position)
+        """Give splits back at `positions`, because the lease ended before the program went on."""
+        self.go_back(positions)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
 
     def take(self, messages: list[Any]) -> list[OpenSplit]:

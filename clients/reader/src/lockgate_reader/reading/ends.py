@@ -17,7 +17,7 @@ from typing import Any
 from lockgate.duration import spoken_s
 from lockgate_reader.clock import monotonic_ms, wall_clock_ms
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import some
+from lockgate_reader.kafka.logs import LATEST_SPEC, some
 from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
@@ -52,7 +52,7 @@ class Ends:
                 self._next_ms = now + ASK_AGAIN_MS
         elif now >= self._next_ms and (keys := [split.key for split in splits if not split.fetched]):
             self._asked_at = (now, wall_clock_ms())
-            self._asked = self._client.logs.ask_ends(keys)
+            self._asked = self._client.logs.ask(keys, LATEST_SPEC)
         for split in splits:
             until = split.silent_until(now)
             if until is not None:

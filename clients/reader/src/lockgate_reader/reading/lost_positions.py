@@ -30,8 +30,8 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 
 class LostPositions:
-    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. Kafka is asked
-    for the ids of `topics` every `EVERY_MS`, or every `discovery_ms` if that is shorter and not 0.
+    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`. It asks for
+    the ids of `topics` every `EVERY_MS`, or every `discovery_ms` if that is shorter and not 0.
     """
 
     def __init__(self, client: KafkaClient, topics: Sequence[str], discovery_ms: int) -> None:
@@ -45,9 +45,7 @@ class LostPositions:
         self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Ask for the topics' ids if the interval has passed, without waiting. Once the answers
-        are there, move the splits of topics that were created again.
-        """
+        """Ask for the topics' ids, and move splits of topics created again, without waiting."""
         now = monotonic_ms()
         if not self._asked and now >= self._next_ms:
             self._asked = self._client.logs.ask_topics(self._topics)

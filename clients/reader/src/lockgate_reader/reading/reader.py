@@ -100,9 +100,7 @@ class RunningReader:
 
     @property
     def watermark(self) -> int:
-        """Return the lowest watermark (ms) of all splits. It never falls, and is MAX once all
-        records were returned, or the reader was stopped with `drain`.
-        """
+        """Return the lowest watermark (ms) of all splits. It never falls, and is MAX at the end."""
         drained = self.stopped if self.stopped is not None else self.assignment.exhausted
         return MAX if drained else self._watermark
 
@@ -155,9 +153,7 @@ class RunningReader:
             self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for the current batch without waiting, or None if there is none, or
-        `turn` must be called first.
-        """
+        """Return another piece for a batch without waiting; None if there is none or `turn` is due."""
         if self.due:
             return None
         piece = self.next_piece(most)
@@ -167,9 +163,7 @@ class RunningReader:
         return piece
 
     def wait(self) -> None:
-        """Fetch records. If none arrive, update the read limit and, if still no record may be
-        returned, wait for records for up to `WAIT_S`.
-        """
+        """Fetch records. If there are none, update the read limit, or wait for up to `WAIT_S`."""
         if self.ended or self._fetch(LAPSED_WAIT_S if self.lapsed else 0) or self.ended or self.lapsed:
             return
         if self._moved and any(split.waits for split in self.assignment.splits.values()):
@@ -179,9 +173,7 @@ class RunningReader:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return an iterator over the messages of the piece that `next_piece` has returned. If this
-        is not called, all of them count as returned.
-        """
+        """Return an iterator over the current piece. Without it, all records count as returned."""
         assert self._going is not None, "next_piece() comes first"
         piece = self._going[1]
         records = piece.begin(self.orders.until, self.lease_s)
@@ -190,9 +182,7 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the current piece, whose returned records are processed; with `but_one`, all except
-        the last one.
-        """
+        """End the current piece, which was processed; with `but_one`, all but its last record."""
         if self._going is None:
             return
         (split, piece), self._going = self._going, None
@@ -231,9 +221,7 @@ class RunningReader:
         self._committed_at = monotonic_ms()
 
     def turn(self) -> None:
-        """Get new orders from the `Place`, update the read limit, and do all other work that is
-        due.
-        """
+        """Get new orders, update the read limit, and do all other work that is due."""
         self.attention = False
         now = monotonic_ms()
         self._next_turn = now + TURN_MS

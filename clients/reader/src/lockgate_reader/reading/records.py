@@ -46,9 +46,7 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the end index of the next `most` records, or of those before the first one above
-        `limit` (ms).
-        """
+        """Return the end index of the next `most` records, or of those up to `limit` (ms)."""
         end = min(len(self.messages), self.at + most)
         if self.highest <= limit:
             return end

@@ -1,4 +1,4 @@
-"""One partition being read: its position, its fetched records, and what Kafka said of its end."""
+"""One partition being read: its position, its fetched records, its watermark, and its end."""
 
 from bisect import bisect_left
 from collections import deque
@@ -9,9 +9,10 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
+from lockgate.watermark import MAX, MIN
+from lockgate_reader import clock
 from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
 from lockgate_reader.reading.records import FetchedRecords, Piece
-from lockgate_reader.reading.watermarks import SplitWatermark
 
 # How long Kafka's answer about an end is valid, which is longer than Kafka takes for a slow answer.
 FRESH_MS = 3_000
@@ -57,9 +58,7 @@ class OpenSplit:
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
-        """Return the range of the messages between `start` and `end` that are at or after the
-        position, and before the stopping offset.
-        """
+        """Return the range, within `start` to `end`, of messages from the position to `stop`."""
         if messages[start].offset() < self._position:
             start = bisect_left(messages, self._position, start, end, key=_offset)
         if self.stop is not None and messages[end - 1].offset() >= self.stop:
@@ -111,18 +110,15 @@ class OpenSplit:
             self.stop = end
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Process Kafka's answer that the log ended at `end` at the monotonic and the wall-clock
-        time (ms) in `asked`.
-        """
+        """Process that the log ended at `end` at the monotonic and wall-clock time (ms) `asked`."""
         if self.fetched or end > max(self._position, self.end):
             self._silent = None
         else:
             self._silent = (self._silent[0] if self._silent else asked[0], *asked)
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) at which Kafka last confirmed that no record is left to
-        fetch; None if that was more than `FRESH_MS` before the monotonic time `now_ms`, or if there
-        are records since then.
+        """Return the wall-clock time (ms) at which Kafka last confirmed that no record is left; None
+        if that was over `FRESH_MS` before the monotonic time `now_ms`, or if there are records.
         """
         silent = self._silent  # another thread may ask
         return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None
@@ -153,3 +149,70 @@ class OpenSplit:
             next_time=None if following == NO_TIMESTAMP else following,
             went_back=self.position < self.furthest,
         )
+
+
+class SplitWatermark:
+    """The watermark of one split, which receives the output of its generator. `value` (ms) never
+    falls, and is MIN at first. Other splits do not wait for an `idle` one.
+
+    The generator gets each record once it has been returned, and the first record above the read
+    limit while that waits, or the watermark would never cross a gap in event time. The watermark is
+    then capped below this record. While Kafka confirms that the split was read to its end (`ends`),
+    the watermark follows the wall clock at the distance of `idle_timeout`. Without an idle timeout,
+    other splits wait for this one, as in Flink, unless none of its records had an event time.
+    """
+
+    __slots__ = ("_cap", "_generator", "_next", "_stamped", "idle", "value")
+
+    def __init__(self, strategy: WatermarkStrategy) -> None:
+        self._generator = strategy.make_generator(clock)  # without its idle timeout
+        self.value, self.idle = MIN, False
+        self._cap = MAX
+        self._next: Any = None
+        self._stamped: bool | None = None  # whether a record had an event time; None: no record yet
+
+    def returned(self, records: FetchedRecords, start: int, end: int) -> None:
+        self._cap, highest = MAX, records.latest(start, end)
+        if highest == NO_TIMESTAMP:
+            self._stamped = bool(self._stamped)
+        else:
+            self._stamped, self.idle = True, False
+            if self._generator.only_highest_counts:
+                self._generator.on_event(None, highest, self)
+            else:
+                for message, at in zip(records.messages[start:end], records.times[start:end], strict=True):
+                    if message is not self._next and at != NO_TIMESTAMP:
+                        self._generator.on_event(message, at, self)
+        self._next = None
+        self.emit()
+
+    def waits(self, message: Any, at: int) -> None:
+        """Pass the next record, above the read limit, to the generator once. Cap the watermark."""
+        if message is not self._next:
+            self._stamped, self.idle = True, False
+            self._next, self._cap = message, at - 1
+            self._generator.on_event(message, at, self)
+            self.emit()
+
+    def silent(self, horizon: int | None) -> None:
+        """Raise the watermark to `horizon` (ms), now that the partition was read to its end. If
+        `horizon` is None, mark the split as idle if none of its records had an event time.
+        """
+        if horizon is not None:
+            self.value = max(self.value, horizon)
+        elif self._stamped is False:
+            self.idle = True
+
+    def emit(self) -> None:
+        self._generator.on_periodic_emit(self)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        timestamp = min(timestamp, self._cap)
+        if timestamp > self.value:
+            self.value, self.idle = timestamp, False
+
+    def mark_idle(self) -> None:
+        self.idle = True
+
+    def mark_active(self) -> None:
+        self.idle = False
