@@ -13,8 +13,7 @@ from lockgate_http.errors import (
     KafkaFailed,
 )
 from lockgate_reader.consumer import AlignedConsumer
-from lockgate_reader.kafka.logs import NoStartingOffset
-from lockgate_reader.place import AssignedSplit, ReaderSplit
+from lockgate_reader.place import AssignedSplit, NoStartingOffset, ReaderSplit
 from lockgate_reader.reading.status import ReaderMode, ReaderStatus
 
 __all__ = [

@@ -22,11 +22,7 @@ STRATEGY = "partition.assignment.strategy"
 COMMIT, COMMIT_MS, REFRESH_MS = "enable.auto.commit", "auto.commit.interval.ms", "topic.metadata.refresh.interval.ms"
 STARTS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
 # Settings that the reader controls itself.
-_NOT_OURS = {
-    "enable.auto.offset.store": "the reader keeps the positions itself",
-    "enable.partition.eof": "the reader sets it",
-    "on_commit": "commit() says whether it succeeded, and what failed between is committed again",
-}
+_NOT_OURS = ("enable.auto.offset.store", "enable.partition.eof", "on_commit")
 # Values of auto.offset.reset. Of librdkafka's words for an error, only "error" is accepted.
 EARLIEST, LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
 
@@ -121,8 +117,8 @@ def _is_true(value: object) -> bool:
 def _check_kafka(kafka: Mapping[str, Any]) -> None:
     expected = 'expected the settings of Kafka\'s client; write kafka={"bootstrap.servers": "HOST:PORT"}'
     _check(isinstance(kafka, Mapping) and kafka.get("bootstrap.servers"), "kafka", expected)
-    for key, instead in _NOT_OURS.items():
-        _check(key not in kafka, "kafka", f"{key} cannot be set, for {instead}")
+    for key in _NOT_OURS:
+        _check(key not in kafka, "kafka", f"{key} cannot be set, for the reader does this itself; leave it out")
     reset = kafka.get("auto.offset.reset", "error")
     known = reset in (*EARLIEST, *LATEST, "error")
     _check(known, "kafka", f"auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'")

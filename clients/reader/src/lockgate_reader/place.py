@@ -13,9 +13,16 @@ from typing import Any
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
+from lockgate_http.errors import AlignmentError
 from lockgate_reader.clock import monotonic_ms
 
 Key = tuple[str, int]  # a topic and a partition
+
+
+class NoStartingOffset(AlignmentError):
+    """Raised if a split has no position to continue from, and the options do not give one: no
+    offset was committed, Kafka has deleted the next record, or the topic was created again.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ start at a later end of the log.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import inf
 from typing import Any
@@ -104,13 +104,8 @@ class Holdings:
 
     def farewell(self, state: ReaderState, epoch: int) -> SplitExchange:
         """Return the reader's last request, which gives back all its splits."""
-        return SplitExchange(
-            epoch=epoch,
-            given_back=self._on_the_wire((*state.held, *state.returned)),
-            finished=self._on_the_wire(state.finished),
-            capacity=0,
-            seen=self._seen,
-        )
+        last = self.exchange(replace(state, held=(), returned=(*state.held, *state.returned)), epoch)
+        return replace(last, capacity=0, request_split=False, discovery_interval_ms=None, discovered=None)
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, state: ReaderState) -> None:
         held = {(each.split.split_id, each.assignment): each.split for each in sent.held}

@@ -75,7 +75,7 @@ class JoinedPlace(Place):
         self._assigns = options.partitions != "kafka"
         bounded = options.ending_offsets is not None
         self._holdings = Holdings(self._run_name, discovery_ms=options.discovery_ms, bounded=bounded)
-        self._lease = SplitLease()
+        self._lease = SplitLease() if self._assigns else SplitLease(until=inf)
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
         self._heard_as: tuple[int, int] | None = None  # the registration whose event stream is read
 
@@ -159,20 +159,18 @@ class JoinedPlace(Place):
         ceiling = self._report()
         if self._status.watermark == MIN and not self._status.idle:
             ceiling = MIN  # the group does not have this reader's watermark yet
-        orders = Orders(ceiling=ceiling, waits_for=self._waits_for())
-        if self._assigns:
-            if (epoch := self._membership.epoch(self._subtask)) and self._splits_are_due(state, epoch):
-                self._exchange_splits(state, epoch)
-            orders = replace(
-                orders,
-                until=-inf if held.unresolved else self._lease.until,
-                assigned=None if held.assigned is None else tuple(held.assigned.values()),
-                give_back=held.give_back,
-                no_more_splits=held.no_more_splits,
-                discover=held.discover,
-            )
-        self._orders = orders
-        if orders != before:
+        if self._assigns and (epoch := self._membership.epoch(self._subtask)) and self._splits_are_due(state, epoch):
+            self._exchange_splits(state, epoch)
+        self._orders = Orders(
+            ceiling=ceiling,
+            until=-inf if held.unresolved else self._lease.until,
+            assigned=None if held.assigned is None else tuple(held.assigned.values()),
+            give_back=held.give_back,
+            no_more_splits=held.no_more_splits,
+            discover=held.discover,
+            waits_for=self._waits_for(),
+        )
+        if self._orders != before:
             self._wake()
 
     def _report(self) -> int:

@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.config import EARLIEST, LATEST
-from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, NoStartingOffset, failed, failing, said, some
-from lockgate_reader.place import Key
+from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, failing, said, some
+from lockgate_reader.place import Key, NoStartingOffset
 
 log = logging.getLogger("lockgate")
 
@@ -93,8 +93,8 @@ class KafkaClient:
         )
 
     def subscribe(self, topics: Sequence[str], assigned: Rebalance, revoked: Rebalance, lost: Rebalance) -> None:
-        """Join Kafka's group. In `fetch`, it calls `assigned` with partitions to `assign`, `revoked`
-        with those to `unassign`, and `lost` with those that others may already be reading.
+        """Join Kafka's group. In `fetch`, it calls `assigned` with partitions to assign, `revoked`
+        with those to unassign, and `lost` with those that others may already be reading.
         """
 
         def calls(act: Rebalance) -> Callable[[Consumer, list[TopicPartition]], None]:
@@ -152,8 +152,8 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Return False for a record, and True for an error after which reading can continue: the end,
-        a lost offset (`is_lost`), or a passing error. Raise `KafkaFailed` for others.
+        """Return False for a record, and True for an error after which reading can continue: the
+        end, a lost offset (`is_lost`), or a passing error. Raises `KafkaFailed` for others.
         """
         error = message.error()
         if error is None:

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from lockgate_http.errors import AlignmentError, KafkaFailed
+from lockgate_http.errors import KafkaFailed
 from lockgate_reader.place import Key
 
 CALL_S = 30.0
@@ -17,24 +17,13 @@ AGAIN_S = 0.1
 # Keeps librdkafka from printing each refused connection. `error_cb` gets these errors too, and they
 # are logged once.
 QUIET = {"log_level": 2}
-# Temporary errors: a partition is getting another leader, or the leader does not have its end yet.
-_LATER = (
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.OFFSET_NOT_AVAILABLE,
-    KafkaError._NO_OFFSET,
-)
+# Passing errors, besides those whose text names the leader, such as "Not leader for partition".
+_LATER = (KafkaError.OFFSET_NOT_AVAILABLE, KafkaError._NO_OFFSET)
 # The settings that concern connections rather than reading.
 _CONNECTING = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
 _SPEC: Any = OffsetSpec
 LATEST_SPEC = _SPEC.latest()
 _NAMED = 5
-
-
-class NoStartingOffset(AlignmentError):
-    """Raised if a split has no position to continue from, and the options do not give one: no
-    offset was committed, Kafka has deleted the next record, or the topic was created again.
-    """
 
 
 class Unanswered(KafkaFailed):

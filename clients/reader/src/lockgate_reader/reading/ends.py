@@ -73,10 +73,7 @@ class Ends:
                 split.quiet_since = now_ms
         if found:
             self._client.refetch({split.key: split.position for split in found})
-            log.warning(
-                "Kafka has sent nothing of %s for %s, and does not confirm the end there; fetching again. Check the "
-                "partition's leader, and look for an open transaction",
-                some(f"{split.name} at offset {max(0, split.position)}" for split in found),
-                spoken_s(QUIET_MS / 1000),
-            )
+            names = some(f"{split.name} at offset {max(0, split.position)}" for split in found)
+            said = "Kafka has sent nothing of %s for %s, nor confirmed the end; fetching again. %s"
+            log.warning(said, names, spoken_s(QUIET_MS / 1000), "Check its leader, and look for an open transaction")
         return found

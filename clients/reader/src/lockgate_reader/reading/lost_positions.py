@@ -17,7 +17,8 @@ from typing import Any
 
 from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import NoStartingOffset, id_of, some
+from lockgate_reader.kafka.logs import id_of, some
+from lockgate_reader.place import NoStartingOffset
 from lockgate_reader.reading.split import OpenSplit
 
 log = logging.getLogger("lockgate")

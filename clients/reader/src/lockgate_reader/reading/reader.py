@@ -153,7 +153,7 @@ class RunningReader:
             self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for a batch without waiting; None if there is none or `turn` is due."""
+        """Return another piece of a batch without waiting; None if none is there or `due`."""
         if self.due:
             return None
         piece = self.next_piece(most)

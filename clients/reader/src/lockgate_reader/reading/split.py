@@ -117,8 +117,8 @@ class OpenSplit:
             self._silent = (self._silent[0] if self._silent else asked[0], *asked)
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) at which Kafka last confirmed that no record is left; None
-        if that was over `FRESH_MS` before the monotonic time `now_ms`, or if there are records.
+        """Return the wall-clock time (ms) at which Kafka last confirmed that no record is left;
+        None if that was over `FRESH_MS` before the monotonic time `now_ms`, or if records came.
         """
         silent = self._silent  # another thread may ask
         return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None

@@ -30,8 +30,7 @@ class ReaderStatus:
     Attributes:
         mode: The consumer's state.
         sentence: The state in words.
-        waits_for: What the consumer waits for: a partition, readers or the coordinator; empty if it
-            does not wait.
+        waits_for: What the consumer waits for: a partition, readers or the coordinator; or "".
         watermark: Watermark (ms) of the records returned so far.
         read_limit: Event time (ms) above which no record is returned.
         splits: The splits that the consumer owns.
