@@ -161,12 +161,10 @@ class AlignedConsumer(Named):
         return write_splits(self._started("snapshot").assignment.rests(), KafkaPartitionSplitSerializer())
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Make the consumer continue from `state`, the result of `snapshot`. Partitions that are
-        not in it start at the offset or datetime that `starting_offsets` has for them, and
-        otherwise at their first record.
-
-        Raises `WrongState` if the consumer is already reading, `ConfigurationError` if another
-        assigns the splits, and `UnreadableBytes` if `state` is not a snapshot.
+        """Make the consumer continue from `state`, the result of `snapshot`. Other partitions start
+        at the offset or datetime in `starting_offsets`, or at their first record. Raises
+        `WrongState` if the consumer is already reading, `ConfigurationError` if another assigns the
+        splits, and `UnreadableBytes` if `state` is not a snapshot.
         """
         if self._reader is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")

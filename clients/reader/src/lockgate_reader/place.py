@@ -88,9 +88,7 @@ class Orders:
 
 
 class Place:
-    """The base class, which sets no limit, and the place of a reader without a coordinator whose
-    partitions Kafka's consumer group assigns.
-    """
+    """The base class, for a reader whose partitions Kafka's group assigns, without a coordinator."""
 
     def enter(self, wake: Callable[[], None]) -> None:
         """Start the place. It may call `wake` from any thread when it has new orders."""
@@ -119,7 +117,6 @@ class Alone(Place):
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        gone = {held.split.split_id for held in state.finished}
         if state.discovered is not None and state.discovered is not self._seen:
             first = self._seen is None and not self._assigned
             for split in state.discovered:
@@ -130,7 +127,7 @@ class Alone(Place):
         if self._seen is not None and 0 < self._discovery_ms <= monotonic_ms() - self._asked_at:
             self._asked, self._asked_at = self._asked + 1, monotonic_ms()
         return Orders(
-            assigned=tuple(each for name, each in self._assigned.items() if name not in gone),
+            assigned=tuple(self._assigned.values()),
             discover=self._asked,
             no_more_splits=self._seen is not None and not self._discovery_ms,
         )

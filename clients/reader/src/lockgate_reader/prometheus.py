@@ -22,12 +22,8 @@ _SAID = {
 
 
 class ReaderCollector(Collector):
-    """Collector for the metrics of `consumers`, whose keys become the label `consumer`.
-
-    Examples:
-        >>> from lockgate_reader.prometheus import ReaderCollector
-        >>> REGISTRY.register(ReaderCollector({"enricher": consumer}))
-
+    """Collector for the metrics of `consumers`, whose keys become the label `consumer`. Use it as
+    `REGISTRY.register(ReaderCollector({"enricher": consumer}))`.
     """
 
     def __init__(self, consumers: Mapping[str, AlignedConsumer]) -> None:

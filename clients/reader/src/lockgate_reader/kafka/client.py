@@ -35,9 +35,8 @@ _OURS: Mapping[str, Any] = {
 _IN_A_GROUP = {"partition.assignment.strategy": "cooperative-sticky", "topic.metadata.refresh.interval.ms": 60_000}
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
 # How much librdkafka fetches ahead of a partition. It drops these records if the partition is
-# paused and fetches them again, so this is less than the default of 100,000. It also checks
-# earlier than after 1 s whether there is room again: with 10 ms, a fast program had to wait for
-# records while only one partition was fetched.
+# paused, so this is less than the default of 100,000. It also checks earlier than after 1 s whether
+# there is room again: with 10 ms, a fast program had to wait for records.
 AHEAD = {"queued.min.messages": 20_000, "fetch.queue.backoff.ms": 2}
 _FATAL = (
     KafkaError._AUTHENTICATION,
@@ -223,12 +222,10 @@ class KafkaClient:
 
 
 class Collections:
-    """Prevents most of the garbage collections in which Python scans fetched records that wait.
-
-    Python starts a collection when there are some 700 new objects. Every eleventh one also scans
-    older ones, which takes a quarter of the time while many records wait. So if the next messages
-    would start a collection, `before` scans only the new objects. Every `LEFT_TO_PYTHON`-th time,
-    it leaves the collection to Python.
+    """Prevents most of the garbage collections in which Python scans fetched records that wait,
+    which takes a quarter of the time. Python starts a collection at some 700 new objects, and every
+    eleventh one scans older objects, too. So if the next messages would start one, `before` scans
+    only the new objects, but leaves every `LEFT_TO_PYTHON`-th collection to Python.
     """
 
     LEFT_TO_PYTHON = 50

@@ -14,8 +14,7 @@ from lockgate_reader.place import Key
 
 CALL_S = 30.0
 AGAIN_S = 0.1
-# Keeps librdkafka from printing each refused connection. `error_cb` gets these errors too, and they
-# are logged once.
+# Keeps librdkafka from printing each refused connection, which is logged once by `error_cb`.
 QUIET = {"log_level": 2}
 # Passing errors, besides those whose text names the leader, such as "Not leader for partition".
 _LATER = (KafkaError.OFFSET_NOT_AVAILABLE, KafkaError._NO_OFFSET)

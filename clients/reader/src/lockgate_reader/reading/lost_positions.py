@@ -7,8 +7,7 @@
   afterwards, only the topic's id (KIP-516) shows the change.
 
 By default, an error is raised. With auto.offset.reset, reading continues where the log begins or
-ends. The splits of a topic that was created again are moved to the first record even if an error is
-raised, so that a restart reads the new topic from its beginning.
+ends. If the topic was created again, a restart after the error reads it from its first record.
 """
 
 import logging
@@ -42,9 +41,6 @@ class LostPositions:
         self._asked: dict[str, Any] = {}
         self._next_ms = monotonic_ms() + self._every_ms
 
-    def begin(self) -> None:
-        self.changed(self._client.logs.ask_topics(self._topics))
-
     def look(self, splits: Iterable[OpenSplit]) -> None:
         """Ask for the topics' ids, and move splits of topics created again, without waiting."""
         now = monotonic_ms()
@@ -77,13 +73,12 @@ class LostPositions:
             self._move([split], _DELETED if offset < first else _ANEW_OR_CUT, offset)
 
     def _move(self, splits: Sequence[OpenSplit], why: str, offset: int | None = None) -> None:
-        """Move each split, whose log has changed because of `why`, to the first offset of its log,
-        or to the end if the split has begun and auto.offset.reset is "latest". If it has begun and
-        that is not set, raise an error, after the move if the topic was surely created again.
-        `offset` is the lost one of a single split.
+        """Move splits, whose log has changed because of `why`, to the first offset of their log, or
+        to the end if they have begun and auto.offset.reset is "latest". If that is not set, raise
+        an error, after the move if the topic was surely created again. `offset` is the lost one.
         """
         logs, reset = self._client.logs.spans([split.key for split in splits]), self._client.reset
-        begun = {split.key: split for split in splits if split.has_begun or why == _DELETED}
+        begun = {split.key: split for split in splits if split.position > 0 or split.fetched or why == _DELETED}
         was = some(f"{each.name} at offset {each.position if offset is None else offset}" for each in begun.values())
         now = some("{} up to {}".format(*logs[key]) for key in begun)
         said = f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"

@@ -44,8 +44,7 @@ WAIT_S, LAPSED_WAIT_S = 0.1, 0.02  # the longest waits for records before the ne
 
 
 class RunningReader:
-    """The reader of one consumer. Use it in one thread; only `wake` and `stop` may be called from
-    others.
+    """The reader of one consumer, for one thread. Only `wake` and `stop` may be called from others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
     `failure` is the error of a fetch, after which no more records are returned.
@@ -75,7 +74,7 @@ class RunningReader:
         self._empty_at = 0  # when a fetch last returned no records
 
     def open(self) -> None:
-        self._lost.begin()  # before any position is used
+        self._lost.changed(self.client.logs.ask_topics(self.options.topics))  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
             lost = partial(self._on_revoked, lost=True)

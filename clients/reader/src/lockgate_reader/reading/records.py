@@ -41,10 +41,6 @@ class FetchedRecords:
         self.messages, self.times = messages, times
         self.highest, self._rises = ordered[-1], times == ordered
 
-    @property
-    def left(self) -> int:
-        return len(self.messages) - self.at
-
     def admitted(self, limit: int, most: int) -> int:
         """Return the end index of the next `most` records, or of those up to `limit` (ms)."""
         end = min(len(self.messages), self.at + most)

@@ -68,7 +68,7 @@ class OpenSplit:
 
     def take(self, records: FetchedRecords) -> None:
         self.fetched.append(records)
-        self.kept += records.left
+        self.kept += len(records.messages)
         self._silent = self.quiet_since = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
@@ -92,7 +92,7 @@ class OpenSplit:
         records.at += count
         self.kept -= count
         self.watermark.returned(records, at, at + count)
-        if not records.left:
+        if records.at == len(records.messages):
             self.fetched.popleft()
 
     def go_to(self, position: int) -> None:
@@ -126,10 +126,6 @@ class OpenSplit:
     def silent_ms(self, now_ms: int) -> int:
         """Return for how long (ms) Kafka has confirmed that no record is left to fetch."""
         return self._silent[1] - self._silent[0] if self._silent and self.silent_until(now_ms) is not None else 0
-
-    @property
-    def has_begun(self) -> bool:
-        return self._position > 0 or bool(self.fetched)
 
     @property
     def finished(self) -> bool:

@@ -10,9 +10,7 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """The state of a consumer. It waits for alignment if some splits are paused, and no other can
-    be read.
-    """
+    """The state of a consumer. It waits if splits are paused, and no other can be read."""
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
