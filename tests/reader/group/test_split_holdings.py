@@ -136,20 +136,20 @@ def test_a_list_is_sent_once_for_each_request_from_where_the_user_begins() -> No
 
 def test_events_of_the_program_go_until_they_are_answered_and_come_once() -> None:
     holdings = Holdings("me", discovery_ms=60_000)
-    holdings.says(says(source_events=({"a": 1},)))
+    holdings.sends({"a": 1})
     lost = holdings.exchange(says(), 1)
     sent = exchanged(holdings, says(), source_events=(wire.NumberedSourceEvent(number=3, event={"b": 2}),))
     assert [each.id for each in lost.source_events] == [each.id for each in sent.source_events]
     assert holdings.exchange(says(), 1).source_events == ()
-    assert holdings.events() == ({"b": 2},)
+    assert holdings.events() == [{"b": 2}]
     exchanged(holdings, says(), source_events=(wire.NumberedSourceEvent(number=3, event={"b": 2}),))
-    assert holdings.events() == ()
+    assert holdings.events() == []
 
 
 def test_event_sent_after_an_exchange_goes_with_the_next_one() -> None:
     holdings = Holdings("me", discovery_ms=60_000)
     sent = holdings.exchange(says(), 1)
-    holdings.says(says(source_events=({"a": 1},)))
+    holdings.sends({"a": 1})
     holdings.answered(sent, answer(), says())
     assert [each.event for each in holdings.exchange(says(), 1).source_events] == [{"a": 1}]
 

@@ -199,16 +199,14 @@ class AlignedConsumer(Named):
         if self._options.coordinator is None:
             raise ConfigurationError("AlignedConsumer(coordinator): send_source_event() needs a coordinator; set one")
         check_source_event(event)
-        reader = self._started("send_source_event")
-        reader.assignment.events_out.append(event)
-        reader.wake()
+        place = self._started("send_source_event").place
+        if isinstance(place, JoinedPlace):
+            place.send_source_event(event)
 
     def source_events(self) -> list[object]:
         """Return the events that the source's enumerator has sent since the last call."""
-        events = self._started("source_events").assignment.events_in
-        found = events.copy()
-        events.clear()
-        return found
+        place = self._started("source_events").place
+        return place.source_events() if isinstance(place, JoinedPlace) else []
 
     def commit(self, *, wait: bool = True) -> None:
         """Commit the positions to Kafka. With `wait=False`, return before Kafka answers, and log a

@@ -6,10 +6,9 @@ to `returned` with its final position, and stays there until the orders no longe
 reader closes a split at once if `Orders.assigned` no longer has it under the same number.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
@@ -68,7 +67,6 @@ class ReaderState:
     returned: tuple[ReaderSplit, ...] = ()  # given back, at their final positions
     finished: tuple[ReaderSplit, ...] = ()  # read to their stopping offsets
     discovered: tuple[KafkaPartitionSplit, ...] | None = None  # those of the last list of the topics
-    source_events: tuple[Mapping[str, Any], ...] = ()  # sent by the program since the last call of `exchange`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +82,10 @@ class Orders:
     no_more_splits: bool = False  # no split will be added later
     discover: int = 0  # number of the latest request to list the splits of the topics
     waits_for: str = ""  # what keeps the ceiling from rising
-    source_events: tuple[object, ...] = ()  # new ones for the program
 
 
 class Place:
-    """The base class, for a reader whose partitions Kafka's group assigns, without a coordinator."""
+    """The base class, for a reader without a coordinator whose partitions Kafka's group assigns."""
 
     def enter(self, wake: Callable[[], None]) -> None:
         """Start the place. It may call `wake` from any thread when it has new orders."""

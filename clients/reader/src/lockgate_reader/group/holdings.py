@@ -47,14 +47,13 @@ class Holdings:
         self._listed: object = None  # the list of splits that was sent last
         self._request: int | None = None  # number of the request to list splits that is not answered yet
         self._outgoing: list[SourceEvent] = []
-        self._incoming: list[Any] = []
+        self._incoming: list[object] = []
         self._events_seen = 0
         self._ids = count(1)
 
-    def says(self, state: ReaderState) -> None:
-        """Queue the source events in `state` for the next request."""
-        for event in state.source_events:
-            self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=event))
+    def sends(self, event: dict[str, Any]) -> None:
+        """Queue a source event for the next request."""
+        self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=event))
 
     def hears(self, revision: float) -> None:
         self._news = max(self._news, revision)
@@ -68,8 +67,9 @@ class Holdings:
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset(map(_numbered, latest))
 
-    def events(self) -> tuple[Any, ...]:
-        events, self._incoming = tuple(self._incoming), []
+    def events(self) -> list[object]:
+        """Return the source events since the last call."""
+        events, self._incoming = self._incoming, []
         return events
 
     def own(self, splits: Iterable[ReaderSplit]) -> list[ReaderSplit]:

@@ -21,8 +21,8 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import replace
 from math import inf
+from typing import Any
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import CatchUp
@@ -96,11 +96,18 @@ class JoinedPlace(Place):
                 raise self._failed
             self._state, self._heard_at, self._poked = state, now_s(), True
             self._session.changed.notify_all()
-            orders = self._orders
+            return self._orders
+
+    def send_source_event(self, event: dict[str, Any]) -> None:
+        with self._session.changed:
             if self._assigns:
-                self._holdings.says(state)
-                orders = replace(orders, source_events=self._holdings.events())
-            return orders
+                self._holdings.sends(event)
+            self._poked = True
+            self._session.changed.notify_all()
+
+    def source_events(self) -> list[object]:
+        with self._session.changed:
+            return self._holdings.events()
 
     def leave(self, state: ReaderState) -> None:
         with self._session.changed:
@@ -148,14 +155,9 @@ class JoinedPlace(Place):
     def _round(self, state: ReaderState) -> None:
         """Report the status, send an exchange if due, and wake the reader if its orders changed."""
         before, held = self._orders, self._holdings
-        self._status = standing(
-            state,
-            self._status,
-            returning=held.own(state.returned),
-            settled=held.settled or not self._assigns,
-            disorder=self._agreement.disorder,
-            joint=self._membership.joint,
-        )
+        settled, disorder, joint = held.settled or not self._assigns, self._agreement.disorder, self._membership.joint
+        returning = held.own(state.returned)
+        self._status = standing(state, self._status, returning, settled=settled, disorder=disorder, joint=joint)
         ceiling = self._report()
         if self._status.watermark == MIN and not self._status.idle:
             ceiling = MIN  # the group does not have this reader's watermark yet

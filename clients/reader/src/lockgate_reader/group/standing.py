@@ -8,8 +8,6 @@ the event time up to which all splits are fetched, once each has had a record. A
 splits is idle.
 """
 
-from collections.abc import Sequence
-
 from lockgate.watermark import MIN, add
 from lockgate.wire.events import SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
@@ -20,13 +18,7 @@ NOBODY_HELD = SourceStatus(MIN, None, idle=True)  # without splits, or at the en
 
 
 def standing(
-    state: ReaderState,
-    before: SourceStatus,
-    *,
-    settled: bool,
-    disorder: int,
-    joint: bool,
-    returning: Sequence[ReaderSplit] = (),
+    state: ReaderState, before: SourceStatus, returning: list[ReaderSplit], *, settled: bool, disorder: int, joint: bool
 ) -> SourceStatus:
     """Return the status to report for the reader's `state`, after the status `before`.
 

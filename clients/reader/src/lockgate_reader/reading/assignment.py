@@ -29,8 +29,7 @@ class Assignment:
     """The splits of one reader.
 
     `has_more_to_say` is set if splits were opened or given back since the `Place` last got the
-    reader's state. `events_in` has source events for the program, and `events_out` those that the
-    program has sent. `lost` has the splits whose next offset Kafka does not have, and the offset.
+    reader's state. `lost` has the splits whose next offset Kafka does not have, and the offset.
     `fetched` counts all records, and `left_out` those without a credible event time.
     """
 
@@ -38,8 +37,6 @@ class Assignment:
         self._options, self._client, self._place = options, client, place
         self.splits: dict[Key, OpenSplit] = {}
         self.lost: list[tuple[OpenSplit, int]] = []
-        self.events_in: list[object] = []
-        self.events_out: list[dict[str, Any]] = []
         self.fetched = self.left_out = 0
         self.has_more_to_say = self._no_more_splits = False
         self._topic = options.topics[0] if len(options.topics) == 1 else None
@@ -57,8 +54,6 @@ class Assignment:
     def exchange(self, reach: int, *, idle: bool) -> Orders:
         """Pass the reader's state to the `Place`, carry out its orders, and return them."""
         orders = self._place.exchange(self.state(reach=reach, idle=idle))
-        self.events_out.clear()
-        self.events_in += orders.source_events
         self.has_more_to_say = False
         if orders.assigned is not None:
             self._obey(orders.assigned, orders.give_back)
@@ -68,13 +63,12 @@ class Assignment:
         return orders
 
     def state(self, **others: Any) -> ReaderState:
-        """Return the reader's state: its splits, its source events, and the `others`."""
+        """Return the reader's state: its splits, and the `others`."""
         return ReaderState(
             held=tuple(self.held()),
             returned=tuple(self._returned.values()),
             finished=tuple(self._finished.values()),
             discovered=self._discovered,
-            source_events=tuple(self.events_out),
             **others,
         )
 
