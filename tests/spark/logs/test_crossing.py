@@ -12,7 +12,7 @@ from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head, Plan
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs import requests
+from lockgate_spark.logs import kafka, requests
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.points import Points
 from lockgate_spark.logs.unread import Key, Unread
@@ -95,9 +95,9 @@ def test_even_log_takes_few_reads_and_fewer_once_it_is_known() -> None:
     assert max(asked[1:]) <= 8
 
 
-@pytest.mark.parametrize("most", [4, KafkaSplitLog.MOST_READS])
+@pytest.mark.parametrize("most", [4, kafka.MOST_READS])
 def test_plan_over_many_poisoned_splits_is_aligned_in_bounded_reads(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KafkaSplitLog, "MOST_READS", most)
+    monkeypatch.setattr(kafka, "MOST_READS", most)
     plan, source = planned_over_poison()
     assert 0 < plan.offsets <= 7_777
     for (_, split), made in plan.splits.items():
@@ -109,7 +109,7 @@ def test_plan_over_many_poisoned_splits_is_aligned_in_bounded_reads(most: int, m
 
 def test_after_its_share_of_reads_a_plan_takes_a_smaller_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     thorough, asked_much = planned_over_poison()
-    monkeypatch.setattr(KafkaSplitLog, "MOST_READS", 4)
+    monkeypatch.setattr(kafka, "MOST_READS", 4)
     sparing, asked_little = planned_over_poison()
     assert asked_little.log.look_ups < asked_much.log.look_ups
     assert sparing.offsets < thorough.offsets

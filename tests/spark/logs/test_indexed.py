@@ -14,8 +14,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head
 from lockgate_spark import Alignment
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.indexed import IndexedSplitLog
-from lockgate_spark.logs.kafka import SAMPLED
+from lockgate_spark.logs.kafka import MOST_READS_OF_PAYLOADS, SAMPLED, KafkaSplitLog
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning import bounds
@@ -33,9 +32,9 @@ DISORDERED = st.lists(st.tuples(st.integers(0, 500), st.integers(0, DISORDER)), 
 )
 
 
-def indexed(*logs: list[int], window: int) -> IndexedSplitLog:
+def indexed(*logs: list[int], window: int) -> KafkaSplitLog:
     records = {f"t-{n}": log for n, log in enumerate(logs)}
-    made = IndexedSplitLog(JvmLogInMemory(records, window=window))
+    made = KafkaSplitLog(JvmLogInMemory(records, window=window), in_payload=True)
     made.begin_plan(Credible(0, 10**13))
     made.set_splits(records)
     return made
@@ -78,7 +77,7 @@ def test_one_crossing_takes_no_more_reads_than_twice_the_logarithm(target: int, 
 def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> None:
     source = SourceInMemory({f"t-{n}": [k * (n + 1) for k in range(50_000 // (n + 1))] for n in range(8)}, budget=5_000)
     source.jvm.window = 200
-    source.log = IndexedSplitLog(source.jvm)
+    source.log = KafkaSplitLog(source.jvm, in_payload=True)
     positions, learned, reads, filled = source.initial(), None, [], []
     for _ in range(12):
         before = source.log.look_ups
@@ -101,10 +100,10 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
 )
 def test_plan_over_any_log_bounds_its_reads_and_stops_at_the_target(logs: list[list[int]], budget: int) -> None:
     source = SourceInMemory({f"t-{n}": log for n, log in enumerate(logs)}, budget=budget)
-    source.log = IndexedSplitLog(source.jvm)
+    source.log = KafkaSplitLog(source.jvm, in_payload=True)
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
     plan = Draft(LogAnswers(unread.backlogs(), unread, Bounds(max_drift=500, idle_timeout=60_000), {0: budget})).plan()
-    assert source.log.look_ups <= IndexedSplitLog.MOST_READS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
+    assert source.log.look_ups <= MOST_READS_OF_PAYLOADS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
     assert 0 < plan.offsets <= budget
     for (_, split), made in plan.splits.items():
         left = source.records[split][made.end :]
@@ -236,7 +235,7 @@ def test_split_beyond_promised_out_of_orderness_is_warned_of_once(
 ) -> None:
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
     source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
-    source.log = IndexedSplitLog(source.jvm)
+    source.log = KafkaSplitLog(source.jvm, in_payload=True)
     session, positions = (
         AlignedRun(Alignment(max_drift="1 minute", max_out_of_orderness=1_000), RunInMemory()),
         source.initial(),

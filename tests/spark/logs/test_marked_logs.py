@@ -11,7 +11,6 @@ from lockgate.plan.model import Head
 from lockgate_spark import Alignment
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs import kafka, requests
-from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.planning.planner import Planner
 from support.ends import look
@@ -72,7 +71,7 @@ def test_no_answer_exceeds_what_the_records_below_the_ends_justify(
 ) -> None:
     jvm = of(drawn, committed, window)
     jvm.knows_highest = knows_highest
-    log = (IndexedSplitLog if in_payload else KafkaSplitLog)(jvm)
+    log = KafkaSplitLog(jvm, in_payload=in_payload)
     whole, positions = jvm.entries, dict.fromkeys(jvm.entries, 0)
     jvm.entries = {split: [] for split in whole}
     log.set_splits(positions)

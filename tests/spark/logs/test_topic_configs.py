@@ -8,6 +8,7 @@ MINUTE_MS = 60_000
 class Broker:
     def __init__(self) -> None:
         self.asked: list[set[str]] = []
+        self.order: list[str] = []
 
     def topic_configs(self, topics: set[str], keys: object) -> list[str]:
         self.asked.append(set(topics))
@@ -15,10 +16,13 @@ class Broker:
 
 
 def test_new_topics_do_not_put_off_the_request_for_the_others() -> None:
-    broker, configs = Broker(), TopicConfigs()
-    configs.meet({"a-0"}, broker, 0)  # type: ignore[arg-type]
-    configs.meet({"a-0", "b-0"}, broker, 4 * MINUTE_MS)  # type: ignore[arg-type]
-    configs.current(broker, 6 * MINUTE_MS)  # type: ignore[arg-type]
+    broker = Broker()
+    configs = TopicConfigs(broker)  # type: ignore[arg-type]
+    broker.order = ["a-0"]
+    configs.meet(0)
+    broker.order = ["a-0", "b-0"]
+    configs.meet(4 * MINUTE_MS)
+    configs.current(6 * MINUTE_MS)
     assert broker.asked == [{"a"}, {"b"}, {"a", "b"}]
-    configs.current(broker, 7 * MINUTE_MS)  # type: ignore[arg-type]
+    configs.current(7 * MINUTE_MS)
     assert len(broker.asked) == 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from lockgate_http.group.membership import Membership
-from lockgate_spark.logs.indexed import IndexedSplitLog
+from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import KafkaRequests
 from lockgate_spark.planning.stamps import LOOK_UPS, OldestStamp
 from support.members import create, inspect, membership
@@ -95,7 +95,7 @@ def plans(membership_of: Membership | None) -> None:
     clock = [NOW_MS / 1000]
     a = SourceInMemory({"a-0": live(3 * 24 * 60, 60), "a-1": live(24 * 60, 30)})
     a.jvm.config = f"delete\t{WEEK}\t-1\tCreateTime"
-    a.log, a.event_time = IndexedSplitLog(a.jvm), object()
+    a.log, a.event_time = KafkaSplitLog(a.jvm, in_payload=True), object()
     one = session(a, membership=membership_of, clock=lambda: clock[0], max_drift="1 minute", idle_timeout="30 days")
     for _ in range(12):
         clock[0] += 11

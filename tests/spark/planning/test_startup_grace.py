@@ -1,45 +1,41 @@
 """For how long a split that has shown nothing is watched at the start of a query."""
 
-from dataclasses import replace
-
 import pytest
 
+from lockgate.plan.model import Head
 from lockgate_spark.planning import startup_grace
-from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S, SHORT_WATCH_S, WATCH_S, Traces
+from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S, SHORT_WATCH_S, WATCH_S, watch_s
 from support.live_world import HOUR, MINUTE, SECOND, START, World, nothing
 
 DAY = 24 * HOUR
-LATELY = Traces(newest=START - MINUTE, still_since=START)
+STAMPED = "delete\t-1\t-1\tLogAppendTime"  # a topic's configuration
+
+
+def watched(newest: int | None, still_since: int = START, apart: int = 0) -> float:
+    """The watch of a split with ten unread records `apart`, or an empty one."""
+    first, last = (None, None) if newest is None else (Head(0, newest - 10 * apart), Head(10, newest))
+    return watch_s(first, last, still_since, now=START, recent_ms=HOUR, far_ms=DAY)
 
 
 @pytest.mark.parametrize("behind", [0, MINUTE, 3 * HOUR, 23 * HOUR])
 def test_the_wait_is_long_however_far_behind_the_last_record_is(behind: int) -> None:
-    assert replace(LATELY, newest=START - behind).watch_s(START, HOUR, DAY) == WATCH_S
+    assert watched(START - behind) == WATCH_S
 
 
 @pytest.mark.parametrize(
-    "silent",
-    [
-        replace(LATELY, newest=None),
-        replace(LATELY, newest=START - DAY - 1),
-        replace(LATELY, still_since=START - HOUR - 1),
-        replace(LATELY, stamped_at=START - HOUR - 1),
-    ],
-    ids=["empty", "so old that nobody waits", "the end has not moved for an hour", "stamped by Kafka an hour ago"],
+    ("newest", "still_since"),
+    [(None, START), (START - DAY - 1, START), (START - MINUTE, START - HOUR - 1)],
+    ids=["empty", "so old that nobody waits", "nothing appended for an hour"],
 )
-def test_the_wait_is_short_where_nothing_was_appended_lately(silent: Traces) -> None:
-    assert silent.watch_s(START, HOUR, DAY) == SHORT_WATCH_S
-
-
-def test_recent_kafka_stamp_is_waited_for_with_any_event_time() -> None:
-    assert replace(LATELY, newest=START - 20 * HOUR, stamped_at=START - MINUTE).watch_s(START, HOUR, DAY) == WATCH_S
+def test_the_wait_is_short_where_nothing_was_appended_lately(newest: int | None, still_since: int) -> None:
+    assert watched(newest, still_since) == SHORT_WATCH_S
 
 
 @pytest.mark.parametrize(
     ("apart_s", "watched_s"), [(1, WATCH_S), (6, 9.0), (8, 12.0), (20, LONGEST_WATCH_S), (21, WATCH_S), (600, WATCH_S)]
 )
 def test_a_split_with_records_some_seconds_apart_is_watched_for_longer(apart_s: int, watched_s: float) -> None:
-    assert replace(LATELY, apart_ms=apart_s * SECOND).watch_s(START, HOUR, DAY) == watched_s
+    assert watched(START - MINUTE, apart=apart_s * SECOND) == watched_s
 
 
 # -- in a run: how long its first plan sleeps --
@@ -67,8 +63,8 @@ def _true_care(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (START - 3 * HOUR, SECOND, "", WATCH_S),
         (START - 3 * HOUR, 8 * SECOND, "", 12.0),
-        (START - 3 * HOUR, 8 * SECOND, "LogAppendTime", SHORT_WATCH_S),
-        (START - MINUTE, SECOND, "LogAppendTime", WATCH_S),
+        (START - 3 * HOUR, 8 * SECOND, STAMPED, SHORT_WATCH_S),
+        (START - MINUTE, SECOND, STAMPED, WATCH_S),
         (START - 2 * DAY, SECOND, "", SHORT_WATCH_S),
     ],
 )

@@ -25,7 +25,6 @@ from lockgate_spark.jvm.offsets import parse, parsed, render
 from lockgate_spark.jvm.opening import SparkAlignedRun
 from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watermarks import NAMED, source_index
-from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Sampled
@@ -124,7 +123,8 @@ class Stream(SparkProxy):
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         self._limit = java.getDefaultReadLimit()  # that of all batches
         kafka = self._kafka("KafkaLog")
-        self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
+        reader = kafka if event_time is None else event_time.read_by(kafka)
+        self.log = KafkaSplitLog(reader, in_payload=event_time is not None)
         self.budget, self._least = limits_of(self._limit)
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None

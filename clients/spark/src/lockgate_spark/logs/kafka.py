@@ -1,14 +1,15 @@
 """Looks up offsets and event times in the Kafka partitions of one source, and stores the findings.
 
-Event time is Kafka's record timestamp. One look-up (ListOffsets by time) covers all splits at once.
-For each split, it returns the first record of the whole log with a timestamp at or above a given
-time. If this record lies below the position (the next offset to read), either the split is ahead of
-the given time, or its log is out of order at this record. The first unread record shows which of
-the two is true. A look-up never goes beyond a record stamped 2099, so this record hides all records
-after it.
+If event time is Kafka's record timestamp, one look-up (ListOffsets by time) covers all splits at
+once. For each split, it returns the first record of the whole log with a timestamp at or above a
+given time. If this record lies below the position (the next offset to read), either the split is
+ahead of the given time, or its log is out of order at this record. The first unread record shows
+which of the two is true. A look-up never goes beyond a record stamped 2099, so this record hides
+all records after it.
 
-If a look-up cannot find the first unread record above a time, the split is searched by reading
-single records (`crossing`), which are kept (`points`). Each step is one request for all splits.
+If a look-up cannot find the first unread record above a time, or if event time is in the payload,
+the split is searched by reading single records (`crossing`), which are kept (`points`). Each step
+is one request for all splits.
 
 For a look-up, the marker at the end of a transaction is a record with the broker's time, and an
 aborted record is like any other. In a replay of old records, a marker hides all records after it,
@@ -18,18 +19,18 @@ results of look-ups with samples of consecutive records. Once look-ups have retu
 hide older records (`_distrust_look_ups`), a look-up's result is only the offset at which reading
 begins.
 
-**Bound.** After `MOST_READS` reads of single records, a plan ends its search (`read_budget_spent`)
-and uses a smaller batch if it has one. It may still have to find up to four event times in each
-log: the one that it was searching for, the limit that the query has without its group, the ceiling
-and the target. Each takes at most 2 · log2(unread offsets) reads.
+**Bound.** After `MOST_READS` reads of single records, or `MOST_READS_OF_PAYLOADS`, a plan ends its
+search (`read_budget_spent`) and uses a smaller batch if it has one. It may still have to find up to
+four event times in each log: the one that it was searching for, the limit that the query has
+without its group, the ceiling and the target. Each takes at most 2 · log2(unread offsets) reads,
+and only one or two in a log whose event times rise evenly.
 """
 
 import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import InitVar, dataclass, field
 from heapq import nlargest
-from typing import Any, ClassVar
+from typing import Any
 
 from lockgate.plan.model import Head
 from lockgate.watermark import MIN, add
@@ -38,57 +39,51 @@ from lockgate_spark.logs.crossing import Crossing, Ranges, Reading, search
 from lockgate_spark.logs.highest import settle
 from lockgate_spark.logs.points import Learned
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
+from lockgate_spark.logs.topics import TopicConfigs
 
 log = logging.getLogger("lockgate")
 
+MOST_READS, MOST_READS_OF_PAYLOADS = 64, 12  # of single records in one plan
 SAMPLED = 4  # splits that one sample of the out-of-orderness inspects
 MOST_CONFIRMED = 64  # splits in which a plan reads the stop that only a look-up has returned
 MOST_ANEW = 2  # times that a plan is made again for markers that hide little
 _MARKER_LAG_MS = 1_000  # a marker that is later than its records by no more hides nothing worth a read
 
 
-@dataclass
 class KafkaSplitLog:
-    """Looks up offsets and event times in the Kafka partitions of one source. Not thread-safe: only
+    """Looks up offsets and event times in the Kafka partitions of one source, by `jvm`, a
+    `KafkaLog.java`. `in_payload` says whether event time is in the payload. Not thread-safe: only
     one thread at a time may plan a query.
 
     `learned` maps each split to the findings about it so far, and `asks_before_ends` says whether
     `ask_ends` will first ask Kafka for the highest event times.
     """
 
-    MOST_READS: ClassVar[int] = 64
-
-    jvm: InitVar[Any]  # a `KafkaLog.java`
-    credible: Credible = field(default_factory=Credible)
-    requests: KafkaRequests = field(init=False)
-    _reads: int = 0  # of single records, for this plan
-    learned: dict[str, Learned] = field(default_factory=dict)
-    _last_sampled: str = ""
-    _highest_is_fresh: bool = False
-    asks_before_ends: bool = False
-    _distrusts_look_ups: bool = False
-    _names_highest: bool = True
-    _heads_asked: tuple[Offsets, Offsets] | None = None  # the positions and ends of the last `heads`
-    _anew: int = 0  # how often this plan's stops were found wrong
-
-    def __post_init__(self, jvm: Any) -> None:
+    def __init__(self, jvm: Any, *, in_payload: bool = False) -> None:
+        self.in_payload, self.credible = in_payload, Credible()
         self.requests = KafkaRequests(jvm)
+        self.topics = TopicConfigs(self.requests)
+        self.learned: dict[str, Learned] = {}
+        self.asks_before_ends = self._highest_is_fresh = False
+        # Kafka cannot look up event times in payloads
+        self._distrusts_look_ups, self._names_highest = in_payload, not in_payload
+        self._reads = self._anew = 0  # of this plan: reads of single records, stops that were wrong
+        self._last_sampled = ""
+        self._heads_asked: tuple[Offsets, Offsets] | None = None  # positions and ends of the last `heads`
 
     @property
     def look_ups(self) -> int:
         """The number of requests so far."""
         return self.requests.made
 
-    def set_splits(self, splits: Iterable[str]) -> None:
-        """Set the splits that all other calls refer to."""
+    def set_splits(self, splits: Iterable[str]) -> bool:
+        """Set the splits that all other calls refer to. Return whether they have changed."""
         wanted = sorted(splits)
-        if wanted != self.requests.order:
-            self.learned = {split: self.learned.get(split, Learned()) for split in wanted}
-            self.requests.set_splits(wanted)
-
-    def has_splits(self, splits: Iterable[str]) -> bool:
-        """Return whether `splits` are the ones that all other calls refer to."""
-        return sorted(splits) == self.requests.order
+        if wanted == self.requests.order:
+            return False
+        self.learned = {split: self.learned.get(split, Learned()) for split in wanted}
+        self.requests.set_splits(wanted)
+        return True
 
     def begin_plan(self, credible: Credible) -> None:
         """Begin a plan that considers only event times in the range `credible`."""
@@ -100,8 +95,8 @@ class KafkaSplitLog:
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has reached `MOST_READS`, the limit on reads of single records."""
-        return self._reads >= self.MOST_READS
+        """Whether this plan has reached the limit on reads of single records."""
+        return self._reads >= (MOST_READS_OF_PAYLOADS if self.in_payload else MOST_READS)
 
     def ask_ends(self, ends: Callable[[], Offsets], live: bool = False) -> tuple[Offsets, Offsets | None]:
         """Ask where the logs end by calling `ends`, and return the answer with the uncommitted ends
@@ -115,9 +110,8 @@ class KafkaSplitLog:
         self.asks_before_ends = False
         uncommitted = self.requests.uncommitted_ends() if live else None
         found = ends()
-        if not self.has_splits(found):
-            self.set_splits(found)
-            uncommitted = self.requests.uncommitted_ends() if live else None
+        if self.set_splits(found) and live:
+            uncommitted = self.requests.uncommitted_ends()
         return found, uncommitted
 
     def note_ends(
@@ -173,15 +167,15 @@ class KafkaSplitLog:
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """Return the first credible unread record of each split that has one."""
         open_splits = [split for split in self.requests.order if positions[split] < ends[split]]
-        unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
-        if unknown:
-            found = self._read({split: (positions[split], ends[split]) for split in unknown})
-            for split, reading in found.items():
-                self.learned[split].head = (positions[split], reading.head())
-                self.learned[split].blank = (ends[split], reading.until)
+        unread = {split: (positions[split], ends[split]) for split in open_splits}
+        if unknown := {split: at for split, at in unread.items() if not self.learned[split].knows_head(*at)}:
+            for split, reading in self._read(unknown).items():
+                learned = self.learned[split]
+                learned.position, learned.head = positions[split], reading.head()
+                learned.blank = ends[split], reading.until
         for split in self.requests.order:
             self.learned[split].forget_below(positions[split])
-        heads = {split: head for split in open_splits if (head := self._head_of(split)) is not None}
+        heads = {split: head for split in open_splits if (head := self.learned[split].head) is not None}
         for split, head in heads.items():
             self.learned[split].points.start(head)
         self._heads_asked = (dict(positions), dict(ends))
@@ -193,31 +187,35 @@ class KafkaSplitLog:
         """
         if self._heads_asked != (positions, ends):
             self.heads(positions, ends)
-        return self._first_after(event_time, positions, ends)
-
-    def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        found, hidden = {}, {}
-        answers = self.requests.first_at(min(event_time, self.credible.latest) + 1)
-        if any(
-            self._takes_for_record(head) and self.learned[split].points.lacks(head, _MARKER_LAG_MS)
-            for split, head in answers.items()
-        ):
-            self._distrust_look_ups()
-            self.heads(positions, ends)
+        answers: Mapping[str, Head | None] = dict.fromkeys(self.requests.order)
+        if not self.in_payload:
+            answers = found_at = self.requests.first_at(min(event_time, self.credible.latest) + 1)
+            if any(
+                self._takes_for_record(head) and self.learned[split].points.lacks(head, _MARKER_LAG_MS)
+                for split, head in found_at.items()
+            ):
+                self._distrust_look_ups()
+                self.heads(positions, ends)
+        found, crossings = {}, {}
         for split, head in answers.items():
-            if head.offset >= ends[split] or positions[split] >= ends[split]:
+            learned, low = self.learned[split], positions[split]
+            if low >= ends[split] or (head is not None and head.offset >= ends[split]):
                 continue
-            self._meet(split, head)
-            trusted = head.offset >= positions[split] and self._takes_for_record(head)
-            there, low = self.learned[split].named.get(head.offset, (head, head.offset))
-            if trusted and there is not None and there.event_time > event_time:
-                found[split] = Head(head.offset, there.event_time)
-            elif (first := self._head_of(split)) is not None:
-                if first.event_time > event_time:
-                    found[split] = first
-                else:
-                    hidden[split] = self._crossing(split, event_time, max(positions[split], low), ends[split], first)
-        return found | self._cross(hidden)
+            if head is not None:
+                self._meet(split, head)
+                there, seen = learned.named.get(head.offset, (head, head.offset))
+                trusted = head.offset >= low and self._takes_for_record(head)
+                if trusted and there is not None and there.event_time > event_time:
+                    found[split] = Head(head.offset, there.event_time)
+                    continue
+                low = max(low, seen)
+            if learned.head is None:
+                continue
+            if learned.head.event_time > event_time:
+                found[split] = learned.head
+            else:
+                crossings[split] = self._crossing(learned, learned.head, event_time, low, ends[split])
+        return found | self._cross(crossings)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
         """Read the logs at `stops`, the records at which a plan would stop, and return whether the
@@ -252,8 +250,8 @@ class KafkaSplitLog:
         """Return the offset at which a batch has to end in `split` at the latest: `end`, or an
         earlier offset at which a read has given up without finding a credible record.
         """
-        head, blank = self.learned[split].head, self.learned[split].blank
-        return end if blank is None or head is None or head[1] is not None else min(end, blank[1])
+        learned = self.learned[split]
+        return end if learned.head is not None else min(end, learned.blank[1])
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
         """Measure the out-of-orderness of some consecutive unread records in `SAMPLED` splits. Each
@@ -273,9 +271,10 @@ class KafkaSplitLog:
         """Remember the first record that a plan leaves unread in each split, for the next plan."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
-            there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
+            learned = self.learned[split]
+            there, _ = learned.named.get(head.offset, (head, head.offset))
             if there is not None:
-                self.learned[split].head = (head.offset, Head(head.offset, there.event_time))
+                learned.position, learned.head = head.offset, Head(head.offset, there.event_time)
 
     def _ask_highest(self) -> None:
         named = self.requests.highest() if self._names_highest else {}
@@ -307,29 +306,17 @@ class KafkaSplitLog:
         )
         self._heads_asked = None
         for learned in self.learned.values():
-            learned.head = None
+            learned.position = -1
             learned.points.forget()
-
-    def _remembers(self, split: str, position: int, end: int) -> bool:
-        learned = self.learned[split]
-        if learned.head is None or learned.head[0] != position:
-            return False
-        head = learned.head[1]
-        return head.offset < end if head is not None else learned.blank is not None and learned.blank[0] == end
 
     def _meet(self, split: str, head: Head) -> None:
         if not self.credible.has(head.event_time):
             self.learned[split].points.meet(head)
 
-    def _head_of(self, split: str) -> Head | None:
-        known = self.learned[split].head
-        return None if known is None else known[1]
-
-    def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """Return the search for the first record of `split` above `event_time` (ms). All records
+    def _crossing(self, learned: Learned, first: Head, event_time: int, low: int, end: int) -> Crossing:
+        """Return the search for the first record of a split above `event_time` (ms). All records
         below `low` are known to be at or below that time. `first` is the first unread record.
         """
-        learned = self.learned[split]
         below, above = learned.points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
         return Crossing(event_time, max(low, below.offset + 1), end, below, above, learned.points.pace, learned.window)

@@ -10,7 +10,7 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 
 from lockgate.plan.model import Head
-from lockgate.watermark import MIN
+from lockgate.watermark import MAX, MIN
 from lockgate_spark.logs.crossing import Reading
 from lockgate_spark.logs.highest import Highest
 
@@ -151,10 +151,10 @@ class Points:
 class Learned:
     """The findings about one split so far, from look-ups and from reading."""
 
-    # for which position, and the first credible record there
-    head: tuple[int, Head | None] | None = None
-    # where no such record is: up to which end it was looked for, and how far that got
-    blank: tuple[int, int] | None = None
+    position: int = -1  # for which `head` was looked up
+    head: Head | None = None  # the first credible record there
+    # without it: up to which end it was looked for, and how far that got
+    blank: tuple[int, int] = MAX, MAX
     points: Points = field(default_factory=Points)
     window: int = 1  # how many records one read showed last
     highest: Highest = field(default_factory=Highest)
@@ -165,11 +165,18 @@ class Learned:
     there on, and an offset below which no other record is credible.
     """
 
+    def knows_head(self, position: int, end: int) -> bool:
+        """Return whether `head`, or its absence, is known for a log that is unread from `position`
+        to `end`.
+        """
+        found = self.blank[0] == end if self.head is None else self.head.offset < end
+        return self.position == position and found
+
     def has_read(self, head: Head) -> bool:
         """Return whether lockgate has read this record. If not, the record may be a marker."""
         return (
             head.offset in self.named
-            or self.head == (head.offset, head)
+            or (self.position, self.head) == (head.offset, head)
             or head in self.points.seen(head.offset, head.offset + 1)
         )
 

@@ -1,14 +1,13 @@
 """Requests the configuration of a source's topics, as far as plans depend on it: how long records
 are kept, and whether the broker's or the producer's clock stamps them.
 
-The configuration is requested when a topic is first seen. While a plan needs the retention, it is
-requested again every few minutes, because people change it while queries run. A topic whose
-configuration is not known is assumed to keep everything.
+The configuration is requested when a topic is first seen. While a plan needs it, it is requested
+again every few minutes, because people change it while queries run. A topic whose configuration is
+not known is assumed to keep everything.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from lockgate_spark.logs.requests import KafkaRequests
@@ -21,46 +20,46 @@ _KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp
 
 class TopicConfig(NamedTuple):
     """The age of a record (ms) and the size of a partition (bytes) beyond which Kafka deletes
-    records; None for no limit.
+    records; None for no limit. `stamped` says whether the broker's clock stamps the records.
     """
 
     retention_ms: int | None = None
     retention_bytes: int | None = None
+    stamped: bool = False
 
 
-@dataclass
 class TopicConfigs:
     """Requests and stores the configurations of one source's topics."""
 
-    _known: dict[str, TopicConfig] = field(default_factory=dict)
-    _asked_at: int = 0  # wall clock in ms
-    _warned: set[str] = field(default_factory=set)
+    def __init__(self, requests: KafkaRequests) -> None:
+        self._requests = requests
+        self._known: dict[str, TopicConfig] = {}
+        self._asked_at = 0  # wall clock in ms
+        self._warned: set[str] = set()
 
-    def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Request the configuration of unknown topics in `splits`, at `now` (wall clock in ms). Log
-        a warning if it cannot be read, or if the broker's clock stamps the records.
+    def meet(self, now: int) -> None:
+        """Request the configuration of unknown topics, at `now` (wall clock in ms). Log a warning
+        if it cannot be read, or if the broker's clock stamps the records.
         """
-        new = {topic_of(split) for split in splits} - self._known.keys()
-        if new:
-            self._ask(new, requests, now)
+        if new := {topic_of(split) for split in self._requests.order} - self._known.keys():
+            self._ask(new, now)
 
-    def current(self, requests: KafkaRequests, now: int) -> Mapping[str, TopicConfig]:
+    def current(self, now: int) -> Mapping[str, TopicConfig]:
         """Return the configurations by topic, at most five minutes old at `now` (wall clock ms)."""
+        self.meet(now)
         if now - self._asked_at > _GOOD_FOR_MS:
-            self._ask(set(self._known), requests, now)
+            self._ask(set(self._known), now)
         return self._known
 
     def of(self, topic: str) -> TopicConfig:
         """Return the last known configuration of a topic; if unknown, one without limits."""
         return self._known.get(topic, TopicConfig())
 
-    def _ask(self, topics: set[str], requests: KafkaRequests, now: int) -> None:
+    def _ask(self, topics: set[str], now: int) -> None:
         if topics >= self._known.keys():  # new topics alone do not put off the request for the others
             self._asked_at = now
-        if not topics:
-            return
         self._known |= dict.fromkeys(topics, TopicConfig())
-        for line in requests.topic_configs(topics, _KEYS):
+        for line in self._requests.topic_configs(topics, _KEYS):
             topic, *values = line.split("\t")
             if len(values) == len(_KEYS):
                 self._learn(topic, dict(zip(_KEYS, values, strict=True)))
@@ -70,9 +69,10 @@ class TopicConfigs:
                 )
 
     def _learn(self, topic: str, config: Mapping[str, str]) -> None:
-        if "delete" in config["cleanup.policy"]:
-            self._known[topic] = TopicConfig(_limit(config["retention.ms"]), _limit(config["retention.bytes"]))
-        if config["message.timestamp.type"] == "LogAppendTime":
+        stamped = config["message.timestamp.type"] == "LogAppendTime"
+        known = TopicConfig(_limit(config["retention.ms"]), _limit(config["retention.bytes"]), stamped)
+        self._known[topic] = known if "delete" in config["cleanup.policy"] else TopicConfig(stamped=stamped)
+        if stamped:
             self.warn(
                 topic,
                 "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so alignment "

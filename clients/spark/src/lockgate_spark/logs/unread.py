@@ -93,7 +93,7 @@ class Unread:
             # What fixed ends hide matters only where the horizon does: a replay need not ask.
             hides = source.log.requests.reads_committed or (source.fixed_at is not None and source.log.asks_before_ends)
             # of a split that is gone Kafka answers nothing
-            if hides or source.log.asks_before_ends or not source.log.has_splits(start):
+            if hides or source.log.asks_before_ends or sorted(start) != source.log.requests.order:
                 found = source.ends(start)
                 start = {split: position for split, position in start.items() if split in found}
             source.log.set_splits(start)
@@ -125,10 +125,6 @@ class Unread:
         if end is None or source.fixed_at is None or source.log.requests.reads_committed:
             return end
         return max(end, self.live_ends.get(i, {}).get(split, end))
-
-    def same_as(self, other: "Unread") -> bool:
-        """Return whether all positions and ends are the same."""
-        return self.positions == other.positions and self.ends == other.ends
 
     @property
     def read_budget_spent(self) -> bool:

@@ -31,7 +31,7 @@ from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.ahead import Ahead, read
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
-from lockgate_spark.planning.startup_grace import UNKNOWN_MS, traces_of
+from lockgate_spark.planning.startup_grace import UNKNOWN_MS, watches
 from lockgate_spark.planning.too_late import TooLate
 
 log = logging.getLogger("lockgate")
@@ -225,11 +225,10 @@ class Producers:
         limit it without a group.
         """
         if self._idle_timeout is None and self._at_least is None and (in_group or limit is Limit.HORIZON):
-            here = [key for key, _, _ in unread.splits()]
-            unknown = [key for key in here if not self._lags[key].known and key not in self._watched]
-            traces = traces_of(unknown, unread, self._lags) if unknown else {}
-            for key, found in traces.items():
-                self._watched[key] = self._clock.ticks() + found.watch_s(now, self._limit, self._far)
+            here = (key for key, _, _ in unread.splits())
+            if unknown := [key for key in here if not self._lags[key].known and key not in self._watched]:
+                found, ticks = watches(unknown, unread, self._lags, now, self._limit, self._far), self._clock.ticks()
+                self._watched |= {key: ticks + seconds for key, seconds in found.items()}
 
     def sum_up(self) -> None:
         """Log the late records that were not logged yet."""

@@ -27,10 +27,10 @@ from typing import NamedTuple
 from lockgate.duration import spoken
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
-from lockgate_spark.logs.indexed import IndexedSplitLog
+from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.names import named, names
-from lockgate_spark.logs.requests import KafkaRequests, Offsets
-from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
+from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.topics import TopicConfig, topic_of
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.stamps import OldestStamp
 from lockgate_spark.planning.steps import PlanBasis, Planned
@@ -89,7 +89,6 @@ class Retention:
         self._margin, self._tells = margin, tells
         self._stamps: dict[tuple[int, int], OldestStamp] = {}  # by source and retention
         self._stamped: dict[int, list[Retained]] = {}  # by source, where event time is in the payload
-        self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
         self._known: Mapping[Key, SplitPlan] = {}  # the last plan
@@ -100,8 +99,8 @@ class Retention:
         """Return the first offset of each split with retention that is not in danger; nothing if
         `plan`, which was cut at the ceiling, pauses no split. `now` is the wall-clock time in ms.
         """
-        for i, source in unread.sources.items():
-            self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
+        for source in unread.sources.values():
+            source.log.topics.meet(now)
         if not self._margin or not plan.paused:
             return {}
         return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
@@ -114,10 +113,10 @@ class Retention:
         for (i, split), made in plan.splits.items():  # thousands, with each plan
             if made.state is not PlannedState.PAUSED:
                 continue
-            due = list[Retained]()
+            due, kafka = list[Retained](), unread.sources[i].log
             if made.next is not None:
-                kept_ms = self._configs[i].of(topic_of(split)).retention_ms
-                if kept_ms is not None and not isinstance(unread.sources[i].log, IndexedSplitLog):
+                kept_ms = kafka.topics.of(topic_of(split)).retention_ms
+                if kept_ms is not None and not kafka.in_payload:
                     due.append(Retained(made.next.event_time + kept_ms, split))
                 if (by_size := self._by_size(i, split, made.next.offset)) is not None:
                     due.append(Retained(by_size, split))
@@ -148,9 +147,7 @@ class Retention:
         early = {key: made.end - cut[key].end for key, made in self._known.items() if made.end > cut[key].end}
         for key, offsets in early.items():
             self._read_early[key] += offsets
-            # An index by another event time does not know when Kafka has stamped the record.
-            indexed = isinstance(sources[key[0]].log, IndexedSplitLog)
-            self._warn(key, cut[key]._replace(next=None) if indexed else cut[key], offsets, now)
+            self._warn(sources[key[0]].log, key, cut[key], offsets, now)
         return early
 
     def sum_up(self) -> None:
@@ -166,15 +163,15 @@ class Retention:
         """Look up the oldest Kafka timestamp of the next records of the paused splits of source
         `i`, whose event time is in the payload, and store when Kafka may delete these records.
         """
-        heads: dict[int, Offsets] = {}
+        heads, kafka = dict[int, Offsets](), unread.sources[i].log
         for j, split in plan.paused:
-            kept_ms = self._configs[i].of(topic_of(split)).retention_ms if j == i else None
+            kept_ms = kafka.topics.of(topic_of(split)).retention_ms if j == i else None
             if kept_ms is not None:
                 heads.setdefault(kept_ms, {})[split] = plan.splits[j, split].end
         self._stamped[i] = []
         for kept_ms, of in heads.items():
             stamps = self._stamps.setdefault((i, kept_ms), OldestStamp())
-            oldest = stamps.look(unread.sources[i].log.requests, of, max(0, now - kept_ms), now)
+            oldest = stamps.look(kafka.requests, of, max(0, now - kept_ms), now)
             if oldest is not None:
                 self._stamped[i].append(Retained(oldest[0] + kept_ms, oldest[1]))
 
@@ -183,56 +180,57 @@ class Retention:
         if known is None or not 0 <= now - known.asked_at < _GOOD_FOR_MS:
             if known is not None:
                 self._before[i] = known
-            requests = unread.sources[i].log.requests
-            known = self._edges[i] = _edge(requests, unread.ends[i], self._configs[i], self._margin, now)
-            if self._tells and isinstance(unread.sources[i].log, IndexedSplitLog):
+            kafka = unread.sources[i].log
+            known = self._edges[i] = _edge(kafka, unread.ends[i], self._margin, now)
+            if self._tells and kafka.in_payload:
                 self._look_at_stamps(i, unread, plan, now)
         return known.safe_from
 
-    def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
+    def _warn(self, kafka: KafkaSplitLog, key: Key, made: SplitPlan, taken: int, now: int) -> None:
         if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
             return
         self._logged_at[key] = now
-        config = self._configs[key[0]].of(topic_of(key[1]))
+        config = kafka.topics.of(topic_of(key[1]))
         log.warning(
             "%s: reading early from offset %d to %d, although it is paused, because Kafka %s (%s). Older rows of other "
             "partitions may become late. Raise the topic's retention, or speed up the partitions that are behind",
             named(key, self._known),
             made.end,
             made.end + taken,
-            _due(made.next, config, now),
+            # nothing tells when Kafka has stamped a record with its event time in the payload
+            _due(None if kafka.in_payload else made.next, config, now),
             _described(config),
         )
 
 
-def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
+def _edge(kafka: KafkaSplitLog, ends: Offsets, margin: float, now: int) -> Edge:
     """Look up the first offset that is not in danger in each split with retention."""
-    current = configs.current(requests, now)
+    current = kafka.topics.current(now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
     found: Offsets = {}
     for retention in {config.retention_ms for config in of.values() if config.retention_ms is not None}:
-        first_safe = requests.first_at(now - retention + int(margin * retention))
+        first_safe = kafka.requests.first_at(now - retention + int(margin * retention))
         found |= {
             split: first_safe[split].offset if split in first_safe else MAX
             for split, config in of.items()
             if config.retention_ms == retention
         }
     most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
-    kept = _kept(requests, most, configs)
+    kept = _kept(kafka, most)
     for split, (end, offsets) in kept.items():
         found[split] = max(end - int((1 - margin) * offsets), found.get(split, 0))
     return Edge(now, found, kept)
 
 
-def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, tuple[int, int]]:
+def _kept(kafka: KafkaSplitLog, most: Mapping[str, int]) -> dict[str, tuple[int, int]]:
     """Return the end of each log with `retention.bytes`, `most`, and an estimate of how many
     offsets before it Kafka keeps. Splits whose size no broker reports are left out, with a warning.
     """
     if not most:
         return {}
-    sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()
+    sizes, begins, ends = kafka.requests.sizes(), kafka.requests.begins(), kafka.requests.uncommitted_ends()
     for split in most.keys() - sizes.keys():
-        configs.warn(
+        kafka.topics.warn(
             topic_of(split),
             "no broker reports the size of its logs, so records near retention.bytes are not read early",
         )

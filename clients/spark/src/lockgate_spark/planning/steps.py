@@ -41,7 +41,8 @@ class Look:
         rises.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
-        return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
+        same = (unread.positions, unread.ends) == (self.unread.positions, self.unread.ends)
+        return recent and same and self.answers.limit is not Limit.HORIZON
 
     def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
         """Return whether a plan may still be made from this look at `now` (s since 1970), although
