@@ -25,7 +25,6 @@ from lockgate.plan.model import Head
 # a longer stretch without a credible record, and the clock alone says how far a split has come
 FURTHEST_BACK = 4_096
 
-
 Ranges = Mapping[str, tuple[int, int]]
 """By split, the offset from which to read, and the one before which the read ends."""
 
@@ -59,7 +58,8 @@ class Reading(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
         """Unpack `row`, the numbers that `KafkaLog.read` has returned for one split."""
-        found, first_passed, below, above, highest = (_head(*row[n : n + 2]) for n in (0, 3, 6, 8, 11))
+        heads = (Head(*row[n : n + 2]) if row[n] >= 0 else None for n in (0, 3, 6, 8, 11))
+        found, first_passed, below, above, highest = heads
         return cls(found, row[2], first_passed, row[5], below, above, row[10], highest)
 
     def heads(self) -> list[Head]:
@@ -73,6 +73,10 @@ class Reading(NamedTuple):
         if self.found is None or self.first_passed is None:
             return self.found
         return Head(self.first_passed.offset, self.found.event_time)
+
+
+Read = Callable[[Ranges], Mapping[str, Reading]]
+"""Read the given range of offsets of each split."""
 
 
 @dataclass(slots=True)
@@ -119,8 +123,10 @@ class Crossing:
         """Return the offset at which to read next."""
         if self._behind is not None and self.low >= self._upper:
             self.low, self._upper, self._behind = max(self.low, self._behind), self.bound, None
-        width = self._upper - self.low
-        ahead = self._ahead_by_pace()
+        width, ahead = self._upper - self.low, None
+        if self.below is not None and self.pace is not None:
+            grown = int((self.event_time - self.below.event_time) * self.pace)
+            ahead = max(0, self.below.offset + grown + 1 - self.low)
         if ahead is not None and 2 * ahead < width:  # what is known above is far away
             self._stride, at_least = 2 * max(self._stride, self.window), self._stride
             ahead = max(ahead - self.window // 2, at_least)
@@ -132,14 +138,6 @@ class Crossing:
             share = (self.event_time - self.below.event_time) / max(1, self.above.event_time - self.below.event_time)
             ahead = int(share * width) - self.window // 2
         return self.low + min(width - 1, max(0, ahead))
-
-    def _ahead_by_pace(self) -> int | None:
-        """Return the number of offsets from `low` to the point at which the log passes the event
-        time if the log grows at `pace`; None if `pace` or `below` is not known.
-        """
-        if self.below is None or self.pace is None:
-            return None
-        return max(0, self.below.offset + int((self.event_time - self.below.event_time) * self.pace) + 1 - self.low)
 
     def learn(self, at: int, reading: Reading) -> None:
         """Narrow the search by the result of a read from the offset `at` on."""
@@ -195,13 +193,9 @@ class Tail:
             self.floor = max(self.last.offset + 1, reading.seen)
 
 
-def search(searches: Mapping[str, Crossing | Tail], read: Callable[[Ranges], Mapping[str, Reading]]) -> None:
+def search(searches: Mapping[str, Crossing | Tail], read: Read) -> None:
     """Carry out one search for each split. Each call of `read` makes a step of all of them."""
     while open_ := {split: each for split, each in searches.items() if not each.done}:
         ranges = {split: (each.probe(), each.bound) for split, each in open_.items()}
         for split, reading in read(ranges).items():
             open_[split].learn(ranges[split][0], reading)
-
-
-def _head(offset: int, event_time: int) -> Head | None:
-    return None if offset < 0 else Head(offset, event_time)

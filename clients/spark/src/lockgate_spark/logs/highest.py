@@ -17,15 +17,12 @@ The result may be too low, by at most the out-of-orderness of the records betwee
 other partitions wait longer, and nothing is lost. The result is never too high.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.crossing import FURTHEST_BACK, Ranges, Reading, Tail, search
-
-Read = Callable[[Ranges], Mapping[str, Reading]]
-"""Read the given range of offsets of each split, and call `Highest.learn` with the result."""
+from lockgate_spark.logs.crossing import FURTHEST_BACK, Read, Reading, Tail, search
 
 _CLOSE = 64  # offsets that one read is likely to show, however large the records
 
@@ -63,7 +60,7 @@ class Highest:
         has confirmed or refuted it.
         """
         for head in reading.heads():
-            self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
+            self.record = head if self._is_above(head) else self.record
             self._last = max(self._last, head.offset)
         stop, (low, high) = reading.until if reading.found is None else reading.seen, self._looked
         if start <= high and low <= stop:
@@ -77,11 +74,9 @@ class Highest:
         its offset lies between `start` and `stop`: all records there were read, so the claim is no
         record.
         """
-        if self.claim is None:
-            return
-        if not self._is_above(self.claim):
+        if self.claim is not None and not self._is_above(self.claim):
             self.claim = None
-        elif start <= self.claim.offset < stop:
+        elif self.claim is not None and start <= self.claim.offset < stop:
             self.claim, self._false = None, self.claim
 
     def _is_below(self, end: int, credible: Credible) -> bool:
@@ -126,7 +121,8 @@ class Highest:
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
     """Find the record with the highest event time below the end of each split, and store it in the
-    split's `Highest`. `read` is called only for records that are still unknown.
+    split's `Highest`. `read` reads ranges of offsets with unknown records, and calls
+    `Highest.learn`.
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)

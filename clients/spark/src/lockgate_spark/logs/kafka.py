@@ -329,11 +329,14 @@ class KafkaSplitLog:
         search(crossings, read)
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
-    def find(self, credible: Credible, ranges: Ranges) -> dict[str, Reading]:
+    def find(self, ranges: Ranges, credible: Credible | None = None) -> dict[str, Reading]:
         """Return, for each range of offsets, the reading of the first record whose event time is
-        in the range `credible`. The readings are not kept in `learned`.
+        in the range `credible`; by default, in that of the plan. The readings are not kept in
+        `learned`.
         """
-        self.requests.set_credible(credible)
+        if not ranges:
+            return {}
+        self.requests.set_credible(credible or self.credible)
         try:
             return self.requests.read(ranges, MIN)
         finally:

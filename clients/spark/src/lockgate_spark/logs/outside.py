@@ -7,7 +7,6 @@ thousand offsets are searched, in case a log is further out of order than the us
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from lockgate.watermark import MAX, add
 from lockgate_spark.event_times import Credible
@@ -30,7 +29,7 @@ def highest_before(
     caller, such as the end of its window. `begins` has the first offset of each log.
     """
     tails = {split: Tail(position, begins[split]) for split, position in positions.items()}
-    search(tails, partial(log.find, log.credible))
+    search(tails, log.find)
     found = {split: tail.last.event_time for split, tail in tails.items() if tail.last is not None}
     stretches = {split: (max(begins[split], positions[split] - AT_LEAST), positions[split]) for split in found}
     while later := _later(log, stretches, add(max(found.values(), default=MAX), disorder)):
@@ -40,9 +39,9 @@ def highest_before(
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
     """Return the first event time above `event_time` (ms) in each range of offsets that has one."""
-    if not stretches or event_time >= log.credible.latest:
+    if event_time >= log.credible.latest:
         return {}
-    readings = log.find(Credible(event_time + 1, log.credible.latest), stretches)
+    readings = log.find(stretches, Credible(event_time + 1, log.credible.latest))
     return {split: reading.found.event_time for split, reading in readings.items() if reading.found is not None}
 
 
@@ -54,15 +53,13 @@ def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offse
     Each log is assumed to be out of order by at most `disorder` (ms).
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
-    if not open_:
-        return set()
-    beyond = log.find(Credible(add(event_time, disorder), MAX), open_)
+    beyond = log.find(open_, Credible(add(event_time, disorder), MAX))
     untold = {split for split, reading in beyond.items() if reading.found is None and reading.until < ends[split]}
     upto = {split: min(cut + AT_LEAST, end) for split, (cut, end) in open_.items()}
     for split, reading in beyond.items():
         upto[split] = max(upto[split], ends[split] if reading.found is None else reading.found.offset)
     wanted = {split: (cut, upto[split]) for split, (cut, _) in open_.items() if split not in untold}
-    below = log.find(Credible(0, event_time - 1), wanted)
+    below = log.find(wanted, Credible(0, event_time - 1))
     return untold | {
         split for split, reading in below.items() if reading.found is not None or reading.until < upto[split]
     }

@@ -43,7 +43,7 @@ class Points:
 
     def add(self, head: Head) -> None:
         """Add a credible record, and update `disorder`. If there are more than `MOST` records now,
-        remove one.
+        remove the one whose two neighbours are closest to each other by offset.
         """
         at = bisect_left(self._seen, head)
         if at < len(self._seen) and self._seen[at] == head:
@@ -53,11 +53,7 @@ class Points:
         self.disorder = max(self.disorder, before - head.event_time, head.event_time - later)
         insort(self._seen, head)
         if len(self._seen) > MOST:
-            self._thin()
-
-    def _thin(self) -> None:
-        """Remove the record whose two neighbours are closest to each other by offset."""
-        del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
+            del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
         """Set the first unread record. Update `disorder` if this record is older than an earlier

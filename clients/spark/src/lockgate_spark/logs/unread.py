@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from lockgate.plan.model import Backlog, Head, Plan
 from lockgate_spark.event_times import Credible
+from lockgate_spark.logs.crossing import Reading
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 
@@ -16,6 +17,14 @@ T = TypeVar("T")
 
 Key = tuple[int, str]
 """A split of a query: the index of its source, and its name."""
+
+
+def by_source(values: Mapping[Key, T]) -> dict[int, dict[str, T]]:
+    """Return the values of splits, grouped by source."""
+    found = dict[int, dict[str, T]]()
+    for (i, split), value in values.items():
+        found.setdefault(i, {})[split] = value
+    return found
 
 
 class Sampled(NamedTuple):
@@ -155,10 +164,17 @@ class Unread:
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
         """Return whether the logs confirm `stops`, as `KafkaSplitLog.confirm` says."""
-        of_sources: dict[int, dict[str, Head]] = {}
-        for (i, split), head in stops.items():
-            of_sources.setdefault(i, {})[split] = head
-        return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
+        return all(self.sources[i].log.confirm(target, each, self.ends[i]) for i, each in by_source(stops).items())
+
+    def find(self, ranges: Mapping[Key, tuple[int, int]], credible: Credible | None = None) -> dict[Key, Reading]:
+        """Return the reading of the first record in each range of offsets whose event time is in
+        the range `credible`; by default, in that of the plan.
+        """
+        return {
+            (i, split): reading
+            for i, of_source in by_source(ranges).items()
+            for split, reading in self.sources[i].log.find(of_source, credible).items()
+        }
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
         """Yield the records that lockgate has read in the batch of `plan`, and the known record

@@ -2,15 +2,14 @@
 
 Such a record is not read until the clock reaches its event time, and all later records of its split
 wait, too. The other splits are still read, and Spark's watermark rises. So the waiting records may
-be late by the time they are read. This module counts the late records of each split, up to the
-first one that is not late.
+be late by the time they are read. They are counted up to the first one that is not late.
 
 While a split is stopped, the records that are appended to it show which is wrong: the event time at
 which the split has stopped, or the driver's clock (`driver_clock`).
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from lockgate import watermark
@@ -18,9 +17,8 @@ from lockgate.duration import spoken
 from lockgate.plan.clock import LEAP_MS
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.crossing import Reading
 from lockgate_spark.logs.names import named
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Unread
 
 log = logging.getLogger("lockgate")
 
@@ -45,7 +43,7 @@ class Ahead:
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
         self._stops: dict[Key, _Stop] = {}
-        self._known: Collection[Key] = ()
+        self._ends: Mapping[Key, int] = {}  # the ends of all splits
         self._looked_at = 0.0
         self._late = 0  # behind records that have been read
 
@@ -78,32 +76,25 @@ class Ahead:
         ends. `spark_watermark` (ms) is MIN if the query has no watermark.
 
         Return, for each stopped split with new records, how far (ms) the first new record is ahead
-        of `now`. New records are inspected at most once a second; between two inspections, the
-        result is empty.
+        of `now`; nothing for a second after new records were inspected.
         """
         ticks = self._ticks()
-        self._known = ends = {key: end for key, _, end in unread.splits()}
+        self._ends = ends = {key: end for key, _, end in unread.splits()}
         stopped = {key: head for key, head in unread.heads().items() if head.event_time > now + LEAP_MS}
         over = [key for key, stop in self._stops.items() if stopped.get(key) != stop.head]
         self._count(unread, [key for key in over if ticks - self._stops[key].since >= _APART_S], spark_watermark)
         for key in over:
             self._end(key, self._stops.pop(key))
-        for key, head in stopped.items():
-            if key not in self._stops:
-                self._stops[key] = _Stop(head, ticks, ends[key])
-        if not 0 <= ticks - self._looked_at < _APART_S:
-            self._looked_at = ticks
-            lasting = list(self.stopped)
-            self._count(unread, lasting, spark_watermark)
-            self._warn(lasting, now)
-            return self._look_behind(unread, lasting, ends, now)
-        return {}
-
-    def _look_behind(self, unread: Unread, keys: Iterable[Key], ends: Mapping[Key, int], now: int) -> dict[Key, int]:
-        ranges = {key: (self._stops[key].seen, ends[key]) for key in keys if self._stops[key].seen < ends[key]}
+        self._stops |= {key: _Stop(head, ticks, ends[key]) for key, head in stopped.items() if key not in self._stops}
+        if 0 <= ticks - self._looked_at < _APART_S:
+            return {}
+        self._looked_at, lasting = ticks, list(self.stopped)
+        self._count(unread, lasting, spark_watermark)
+        self._warn(lasting, now)
+        ranges = {key: (self._stops[key].seen, ends[key]) for key in lasting if self._stops[key].seen < ends[key]}
         for key in ranges:
             self._stops[key].seen = ends[key]
-        readings = read(unread, ranges, lambda source: source.log.credible)
+        readings = unread.find(ranges)
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
@@ -113,10 +104,8 @@ class Ahead:
         if spark_watermark == watermark.MIN:
             return
         begins = {key: self._stops[key].head.offset + 1 + self._stops[key].late for key in keys}
-        ends = {key: end for key, _, end in unread.splits() if key in begins}
-        ranges = {key: (begins[key], end) for key, end in ends.items() if begins[key] < end}
-        in_time = Credible(max(0, spark_watermark + 1))
-        for key, reading in read(unread, ranges, lambda _: in_time).items():
+        ranges = {key: (at, self._ends[key]) for key, at in begins.items() if at < self._ends.get(key, 0)}
+        for key, reading in unread.find(ranges, Credible(max(0, spark_watermark + 1))).items():
             upto = reading.until if reading.found is None else reading.found.offset
             self._stops[key].late += max(0, upto - begins[key])
 
@@ -130,7 +119,7 @@ class Ahead:
                     "when the clock reaches that time. Records behind it wait as long, and become late if Spark's "
                     "watermark passes them meanwhile. To leave such records out, set a shorter future_bound, and "
                     "filter them before withWatermark",
-                    named(key, self._known),
+                    named(key, self._ends),
                     stop.head.offset,
                     watermark.instant(stop.head.event_time),
                     spoken(stop.head.event_time - now),
@@ -142,25 +131,9 @@ class Ahead:
             log.warning(
                 "%s is read again after %s: Spark's watermark has reached %d records behind offset %d, which is "
                 "stamped %s, so a stateful operator drops these records",
-                named(key, self._known),
+                named(key, self._ends),
                 spoken(int((self._ticks() - stop.since) * 1000)),
                 stop.late,
                 stop.head.offset,
                 watermark.instant(stop.head.event_time),
             )
-
-
-def read(
-    unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
-) -> dict[Key, Reading]:
-    """Return the first record with a credible event time in each range of offsets. `credible`
-    returns the range of credible event times of a source.
-    """
-    by_source: dict[int, dict[str, tuple[int, int]]] = {}
-    for (i, split), offsets in ranges.items():
-        by_source.setdefault(i, {})[split] = offsets
-    return {
-        (i, split): reading
-        for i, of_source in by_source.items()
-        for split, reading in unread.sources[i].log.find(credible(unread.sources[i]), of_source).items()
-    }

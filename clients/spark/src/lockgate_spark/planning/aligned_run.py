@@ -1,4 +1,4 @@
-"""Plans the batches of one run of a query, for all aligned sources of the query.
+"""Plans the batches of one run of a query, for all its aligned sources.
 
 Spark asks the sources one after the other where the next batch ends. The first source in Spark's
 order leads: when Spark asks it, the plan for all sources is made. The other sources return the ends
@@ -67,8 +67,7 @@ class AlignedRun:
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
         self.planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
-        wait = sleep or self._closed.wait
-        self._empty_plans = EmptyPlans(self.planner, wait)
+        self._empty_plans = EmptyPlans(self.planner, sleep or self._closed.wait)
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
         if report is not None:

@@ -2,12 +2,10 @@
 `disorder` (the out-of-orderness), all in ms. They follow from the user's settings, the watermark
 delay, the group's drift, and measurements.
 
-**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
-in `lockgate.plan.model`. If event time is in the payload, a batch may contain records that are
-later than its target by up to `disorder` (`logs.crossing`). Then `max_drift + disorder ≤ delay` is
-needed. `delay` is that of the query's own `withWatermark`, which is known once the query runs.
-Spark uses the lowest of several watermarks, so the longest delay counts. With
-`multipleWatermarkPolicy=max`, the shortest one counts.
+No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is in
+`lockgate.plan.model`. If event time is in the payload, a batch may contain records that are later
+than its target by up to `disorder` (`logs.crossing`). Then `max_drift + disorder ≤ delay` is
+needed.
 
 **Out of order.** If the user has set `max_out_of_orderness`, plans use it. Otherwise they use the
 largest measured out-of-orderness, up to half of `max_drift`, so that a single record from yesterday
@@ -38,22 +36,19 @@ def most_learned(max_drift: int) -> int:
 
 
 def delay_of(run: Checkpointed) -> int | None:
-    """Return the delay (ms) of Spark's watermark on the aligned sources; None without one."""
+    """Return the delay (ms) of Spark's watermark on the aligned sources; None without one. Of
+    several watermarks, Spark uses the lowest, so the longest delay counts, or the highest.
+    """
     delays = [each.delay_ms for each in run.watermarks() if each.aligned]
-    if not delays:
-        return None
-    return min(delays) if run.takes_highest() else max(delays)
+    return min(delays, default=None) if run.takes_highest() else max(delays, default=None)
 
 
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
-    """Return the bounds of the query's plans.
-
-    `delay` is the watermark delay, which shortens the default `max_drift`; `seen` is the measured
-    out-of-orderness, used up to half of the drift unless the user has set one; `group_drift`
-    replaces the user's drift (all in ms). `in_payload` says whether the event time of a source is
-    in the payload.
+    """Return the bounds of the query's plans. `delay` is the watermark delay, which shortens the
+    default `max_drift`; `seen` is the measured out-of-orderness; `group_drift` replaces the user's
+    drift (all in ms). `in_payload` says whether the event time of a source is in the payload.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -80,7 +75,7 @@ class QueryBounds:
         self._seen = 0
 
     def measure(self) -> None:
-        """Set the measured out-of-orderness to the largest one found so far in any split."""
+        """Use the largest out-of-orderness found so far in any split from now on."""
         logs = (source.log for source in self._sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
@@ -95,9 +90,7 @@ class QueryBounds:
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self, *, in_order: bool = False) -> Bounds:
-        """Return the bounds that a plan assumes now; `in_order` ignores the measured
-        out-of-orderness.
-        """
+        """Return the present bounds; with `in_order`, without the measured out-of-orderness."""
         drift = None if self._membership is None else self._membership.max_drift
         seen = 0 if in_order else self._seen
         return own_bounds(self._alignment, self.delay, seen, in_payload=self.in_payload, group_drift=drift)
@@ -115,7 +108,7 @@ class QueryBounds:
 
     @cached_property
     def delay(self) -> int | None:
-        """The delay (ms) of the query's watermark; None if the query has no watermark."""
+        """The delay (ms) as in `delay_of`."""
         return delay_of(self._run)
 
     def spark_watermark(self, read_upto: int) -> int:
@@ -124,15 +117,12 @@ class QueryBounds:
         watermark.
         """
         by_run = watermark.MIN if self.delay is None else watermark.add(read_upto, -self.delay)
-        return max(by_run, self._stored_watermark)
+        return by_run if self._stored_watermark is None else max(by_run, self._stored_watermark)
 
     @cached_property
-    def _stored_watermark(self) -> int:
-        """Spark's watermark (ms) in the checkpoint when this run began; MIN in observe mode, or if
-        the checkpoint had no watermark.
-        """
-        stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
-        return watermark.MIN if stored is None else stored
+    def _stored_watermark(self) -> int | None:
+        """Spark's watermark (ms) in the checkpoint when this run began; None in observe mode."""
+        return None if self._alignment.mode == "observe" else self._run.logged_watermark()
 
     @property
     def in_payload(self) -> bool:

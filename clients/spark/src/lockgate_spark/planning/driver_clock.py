@@ -1,7 +1,4 @@
-"""The clock that the plans of one run use. It follows the driver's clock. If a jump or new records
-show that the driver's clock is wrong, plans continue from a corrected time, and a warning is
-logged. The rule is in `lockgate.plan.clock`.
-"""
+"""The clock that the plans of one run use (`lockgate.plan.clock`), which logs its corrections."""
 
 import logging
 from collections.abc import Callable
@@ -16,8 +13,8 @@ _LEAST_TOLD_MS = 5_000
 
 
 class DriverClock(PlanClock):
-    """The clock that the plans of one run use. `clock` is the driver's wall clock and `ticks` a
-    monotonic clock, both in seconds.
+    """The clock of one run's plans, and a warning each time that it corrects the driver's wall
+    clock, `clock`. `ticks` is a monotonic clock; both are in seconds.
     """
 
     def __init__(self, clock: Callable[[], float], ticks: Callable[[], float]) -> None:

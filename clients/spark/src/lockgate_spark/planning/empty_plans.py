@@ -2,10 +2,9 @@
 
 **Idle**: everything is read. Without a wait, Spark would call up to a hundred times a second. The
 plan stays valid until a record comes, but for a second at most, so that the next plan can include
-new partitions and the present time. The broker is not asked for the ends again and again. Instead,
-it gets one long poll, which it answers as soon as there is a record. Each call of Spark waits for
-that answer for at most `STEP_S`. So Spark calls ten times a second, and may find records of an
-unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
+new partitions and the present time. The broker gets one long poll, which it answers as soon as
+there is a record. Each call of Spark waits for that answer for at most `STEP_S`, so Spark may find
+records of an unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
 
 **Held**: records are unread, but may not be read yet. Under most triggers, the call waits for one
 step (`STEP_S`), makes another plan, and returns even if that plan is empty, too. The plan for the

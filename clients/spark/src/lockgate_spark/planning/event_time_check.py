@@ -23,10 +23,10 @@ _MOST_NAMES = 20
 
 
 class EventTimeCheck:
-    """Detects sources whose `event_time` is null for every inspected record."""
+    """Checks the sources of one run."""
 
     def __init__(self) -> None:
-        self._shown: set[int] = set()
+        self._shown: set[int] = set()  # the sources with an event time
         self._looked: dict[int, Mapping[str, int]] = {}  # the ends at the last look
 
     def check(self, unread: Unread) -> None:
@@ -72,11 +72,8 @@ def _described(value: str) -> str:
         return "their values are text, but not JSON"
     if not isinstance(found, dict) or not found:
         return "their values are JSON without fields"
-    names = [
-        f"{name}.{inner}"
-        for name, field in found.items()
-        for inner in (field if isinstance(field, dict) and field else ("",))
-    ]
-    names = [name.removesuffix(".") for name in names]
+    names = list[str]()
+    for name, field in found.items():
+        names += [f"{name}.{inner}" for inner in field] if isinstance(field, dict) and field else [name]
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return f"a value there has the fields {', '.join(names[:_MOST_NAMES])}{more}"

@@ -44,18 +44,15 @@ class InterruptedSlices:
     def look(self, look: Look) -> None:
         """Update `upto` for the splits whose next batch does not begin where the last one ended."""
         for i, positions in look.unread.positions.items():
-            moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
-            if moved:
+            if moved := [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]:
                 self._measure(i, moved, look.unread.sources[i].log.requests.begins(), look)
 
     def look_at_begins(self, look: Look) -> None:
         """Update `upto` for the splits of which unread records were deleted."""
         for i, source in look.unread.sources.items():
             begins, positions = source.log.requests.begins(), look.unread.positions[i]
-            gone = [
-                split for split, at in positions.items() if begins[split] > max(at, self._begins.get((i, split), 0))
-            ]
-            if gone:
+            known = {split: max(at, self._begins.get((i, split), 0)) for split, at in positions.items()}
+            if gone := [split for split, at in known.items() if begins[split] > at]:
                 self._measure(i, gone, begins, look)
 
     def took(self, ends: BySplit, start: int, disorder: int) -> tuple[str, ...]:
@@ -103,5 +100,5 @@ def _first(source: Source, i: int, starts: Offsets, look: Look) -> dict[str, int
     }
     ends = look.unread.ends[i]
     unknown = {split: (at, ends[split]) for split, at in starts.items() if split not in found and at < ends[split]}
-    readings = source.log.find(source.log.credible, unknown) if unknown else {}
-    return found | {split: reading.found.event_time for split, reading in readings.items() if reading.found is not None}
+    readings = source.log.find(unknown).items()
+    return found | {split: reading.found.event_time for split, reading in readings if reading.found is not None}

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from lockgate.errors import InvalidValue
 from lockgate.wire.fields import JsonForm
-from lockgate_spark.logs.unread import Key
+from lockgate_spark.logs.unread import Key, by_source
 
 log = logging.getLogger("lockgate")
 
@@ -61,9 +61,6 @@ def by_split(read: Callable[[object], T]) -> JsonForm:
         return found
 
     def write_all(values: Mapping[Key, T]) -> dict[str, dict[str, T]]:
-        by_source = dict[str, dict[str, T]]()
-        for (source, split), value in values.items():
-            by_source.setdefault(str(source), {})[split] = value
-        return by_source
+        return {str(i): of_source for i, of_source in by_source(values).items()}
 
     return JsonForm(read_all, write_all, {})

@@ -181,7 +181,7 @@ class Planner:
             slowest=slowest,
             why="" if slowest is None else producers.why(slowest, int(now * 1000)),
             lags=producers.shown,
-            stopped=producers.stopped,
+            stopped=producers.ahead.stopped,
             far_behind=producers.far_behind,
             rows_too_late=producers.too_late,
             out_of_orderness=self.bounds.now().disorder,

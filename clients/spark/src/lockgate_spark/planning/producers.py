@@ -28,7 +28,7 @@ from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.names import named
 from lockgate_spark.logs.unread import Key, Source, Unread
-from lockgate_spark.planning.ahead import Ahead, read
+from lockgate_spark.planning.ahead import Ahead
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.startup_grace import UNKNOWN_MS, watches
@@ -50,7 +50,7 @@ class Producers:
         self._at_least = bounds_of(alignment).idle_timeout if alignment.slice is not None else None
         self._limit = milliseconds("Alignment(max_lag)", alignment.max_lag)
         self._kept, self._clock = kept, clock
-        self._ahead = Ahead(clock.ticks)
+        self.ahead = Ahead(clock.ticks)
         # for splits whose producer has shown no lag: the end of the wait (s, monotonic clock)
         self._watched: dict[Key, float] = {}
         self._moved = 0  # by how much the clock was moved, as far as the lags have moved along
@@ -71,14 +71,9 @@ class Producers:
         self._resumed: dict[Key, tuple[int, int]] = {}
 
     @property
-    def stopped(self) -> Mapping[Key, int]:
-        """Time (ms) since reading stopped in a split, as in `Ahead.stopped`."""
-        return self._ahead.stopped
-
-    @property
     def too_late(self) -> int:
         """The number of late records in this run."""
-        return self._too_late.total + self._ahead.too_late
+        return self._too_late.total + self.ahead.too_late
 
     @property
     def far_behind(self) -> Collection[Key]:
@@ -95,11 +90,9 @@ class Producers:
         """Return why the other splits wait for `key`, as the end of a sentence that begins with its
         name.
         """
-        lag = self._lags.get(key)
-        if stopped := self._ahead.why(key, now):
+        if stopped := self.ahead.why(key, now):
             return stopped
-        if lag is None:
-            return "is the furthest behind"
+        lag = self._lags[key]
         if self._idle_timeout is None and not lag.known:
             return "has received no records yet, and is watched for some seconds"
         if key in self._cut_off:
@@ -154,15 +147,13 @@ class Producers:
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
-        hides = {
-            i: source.fixed_at is None and source.log.requests.reads_committed for i, source in unread.sources.items()
-        }
         for key, position, end in unread.splits():
-            lag = self._lags.get(key) or self._meet(key)
-            hidden_since = self._hidden_since(unread, key, lag, now) if hides[key[0]] else None
+            lag, source = self._lags.get(key) or self._meet(key), unread.sources[key[0]]
+            hides, known_until = source.log.requests.reads_committed, source.log.learned[key[1]].known_until
+            hidden_since = self._hidden_since(known_until, lag, now) if hides and source.fixed_at is None else None
             was_known = lag.known
             shown = lag.look(_clock(unread, key, now), position, end, heads.get(key), disorder, hidden_since)
-            if self._is_cut_off(unread, key):
+            if source.fixed_at is not None and known_until == MIN:
                 self._cut_off.add(key)
                 lag.forget_end()
             if not lag.known and (was_known or key not in self._first):
@@ -186,7 +177,7 @@ class Producers:
             self._lags[key].is_silent()
         if spark_watermark > MIN:
             self._too_late.look(unread, spark_watermark)
-        self._clock.show(ahead | self._ahead.look(unread, now, spark_watermark))
+        self._clock.show(ahead | self.ahead.look(unread, now, spark_watermark))
 
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
@@ -329,12 +320,7 @@ class Producers:
                 _time(since),
             )
 
-    def _is_cut_off(self, unread: Unread, key: Key) -> bool:
-        source = unread.sources[key[0]]
-        return source.fixed_at is not None and source.log.learned[key[1]].known_until == MIN
-
-    def _hidden_since(self, unread: Unread, key: Key, lag: ProducerLag, now: int) -> int | None:
-        known_until = unread.sources[key[0]].log.learned[key[1]].known_until
+    def _hidden_since(self, known_until: int, lag: ProducerLag, now: int) -> int | None:
         if known_until >= now:
             return None
         if known_until != MIN:
@@ -348,7 +334,7 @@ class Producers:
         """Measure unknown lags by the first record appended after the first look at a split."""
         reach = {key: (end, unread.visible_end(*key) or 0) for key, (end, _) in self._first.items()}
         ranges = {key: (end, until) for key, (end, until) in reach.items() if until > end}
-        for key, reading in read(unread, ranges, lambda _: Credible()).items():
+        for key, reading in unread.find(ranges, Credible()).items():
             if reading.found is not None:
                 lag = self._first[key][1] - reading.found.event_time
                 self._learned(key, self._lags[key].learn(lag, now))

@@ -25,7 +25,7 @@ from lockgate_http.duration import milliseconds
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.logs.outside import out_of_order
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Source, Unread, by_source
 from lockgate_spark.planning.interrupted_slices import BySplit, InterruptedSlices
 from lockgate_spark.planning.memory import Memory, by_split, remembered
 from lockgate_spark.planning.run import Run
@@ -157,8 +157,9 @@ class Slices:
         missing = self._torn.took(ends, cut.start, disorder)
         late = set[str]()
         if cut.whole and not missing:
+            cuts = by_source(ends)
             for i, source in unread.sources.items():
-                late |= out_of_order(source.log, cut.end, _of(ends, i), unread.ends[i], disorder)
+                late |= out_of_order(source.log, cut.end, cuts.get(i, {}), unread.ends[i], disorder)
         shown = BatchSlice(cut.start, cut.end, cut.whole and not missing and not late, missing, tuple(sorted(late)))
         self._number += 1
         self._last, self._begun_without = _Kept(FORMAT, self._number, cut, shown, ends, starts, self._torn.upto), False
@@ -212,7 +213,7 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     """Return the splits of source `i` from which Kafka has deleted records of the replayed batch.
     If Kafka does not answer, log a warning and return all splits that the batch has read.
     """
-    read = {split: at for split, at in _of(kept.starts, i).items() if at < kept.ends[i, split]}
+    read = {split: at for (of, split), at in kept.starts.items() if of == i and at < kept.ends[i, split]}
     try:
         source.log.set_splits(read)
         begins = source.log.requests.begins()
@@ -220,7 +221,3 @@ def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
         log.warning("cannot tell whether retention deleted records of the replayed batch: %s", error)
         return list(read)
     return [split for split, at in read.items() if begins[split] > at]
-
-
-def _of(offsets: BySplit, i: int) -> Offsets:
-    return {split: at for (source, split), at in offsets.items() if source == i}

@@ -18,7 +18,7 @@ def blocker(planned: Planned, producers: Producers) -> Key | None:
     without splits.
     """
     first = first_paused(planned.plan)
-    return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
+    return first[0] if first is not None and first[0] in producers.ahead.stopped else planned.basis.draft.slowest
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
