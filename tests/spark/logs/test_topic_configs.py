@@ -22,7 +22,7 @@ def test_new_topics_do_not_put_off_the_request_for_the_others() -> None:
     configs.meet(0)
     broker.order = ["a-0", "b-0"]
     configs.meet(4 * MINUTE_MS)
-    configs.current(6 * MINUTE_MS)
+    configs.refresh(6 * MINUTE_MS)
     assert broker.asked == [{"a"}, {"b"}, {"a", "b"}]
-    configs.current(7 * MINUTE_MS)
+    configs.refresh(7 * MINUTE_MS)
     assert len(broker.asked) == 3

@@ -44,16 +44,15 @@ class TopicConfigs:
         if new := {topic_of(split) for split in self._requests.order} - self._known.keys():
             self._ask(new, now)
 
-    def current(self, now: int) -> Mapping[str, TopicConfig]:
-        """Return the configurations by topic, at most five minutes old at `now` (wall clock ms)."""
+    def refresh(self, now: int) -> None:
+        """Have configurations that are at most five minutes old at `now` (wall clock in ms)."""
         self.meet(now)
         if now - self._asked_at > _GOOD_FOR_MS:
             self._ask(set(self._known), now)
-        return self._known
 
-    def of(self, topic: str) -> TopicConfig:
-        """Return the last known configuration of a topic; if unknown, one without limits."""
-        return self._known.get(topic, TopicConfig())
+    def of(self, split: str) -> TopicConfig:
+        """Return the last known configuration of a split's topic; without one, no limits."""
+        return self._known.get(topic_of(split), TopicConfig())
 
     def _ask(self, topics: set[str], now: int) -> None:
         if topics >= self._known.keys():  # new topics alone do not put off the request for the others

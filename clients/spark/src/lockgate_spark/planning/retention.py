@@ -68,8 +68,10 @@ def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
     as far as the sources' budgets allow.
     """
     safe_from, ends, splits = basis.safe_from, basis.look.unread.ends, dict(plan.splits)
-    left = {i: _left(plan, i, budget) for i, budget in basis.look.answers.budgets.items()}
-    for key in sorted(plan.paused if safe_from else (), key=lambda key: _next_time(splits[key])):
+    left = {i: MAX if budget is None else budget for i, budget in basis.look.answers.budgets.items()}
+    for (i, _), made in splits.items():
+        left[i] -= made.end - made.position
+    for key in sorted(plan.paused if safe_from else (), key=lambda key: (splits[key].next or Head(0, MAX)).event_time):
         made, end = splits[key], ends[key[0]][key[1]]
         taken = min(left[key[0]], min(safe_from.get(key, 0), end) - made.end)
         if taken > 0:
@@ -115,7 +117,7 @@ class Retention:
                 continue
             due, kafka = list[Retained](), unread.sources[i].log
             if made.next is not None:
-                kept_ms = kafka.topics.of(topic_of(split)).retention_ms
+                kept_ms = kafka.topics.of(split).retention_ms
                 if kept_ms is not None and not kafka.in_payload:
                     due.append(Retained(made.next.event_time + kept_ms, split))
                 if (by_size := self._by_size(i, split, made.next.offset)) is not None:
@@ -165,7 +167,7 @@ class Retention:
         """
         heads, kafka = dict[int, Offsets](), unread.sources[i].log
         for j, split in plan.paused:
-            kept_ms = kafka.topics.of(topic_of(split)).retention_ms if j == i else None
+            kept_ms = kafka.topics.of(split).retention_ms if j == i else None
             if kept_ms is not None:
                 heads.setdefault(kept_ms, {})[split] = plan.splits[j, split].end
         self._stamped[i] = []
@@ -190,7 +192,7 @@ class Retention:
         if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
             return
         self._logged_at[key] = now
-        config = kafka.topics.of(topic_of(key[1]))
+        config = kafka.topics.of(key[1])
         log.warning(
             "%s: reading early from offset %d to %d, although it is paused, because Kafka %s (%s). Older rows of other "
             "partitions may become late. Raise the topic's retention, or speed up the partitions that are behind",
@@ -204,10 +206,13 @@ class Retention:
 
 
 def _edge(kafka: KafkaSplitLog, ends: Offsets, margin: float, now: int) -> Edge:
-    """Look up the first offset that is not in danger in each split with retention."""
-    current = kafka.topics.current(now)
-    of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
-    found: Offsets = {}
+    """Look up the first offset that is not in danger in each split with retention. With
+    `retention.bytes`, it is an estimate from the log's size, and there is none if no broker reports
+    the size.
+    """
+    kafka.topics.refresh(now)
+    of = {split: kafka.topics.of(split) for split in ends}
+    found, kept = Offsets(), dict[str, tuple[int, int]]()
     for retention in {config.retention_ms for config in of.values() if config.retention_ms is not None}:
         first_safe = kafka.requests.first_at(now - retention + int(margin * retention))
         found |= {
@@ -215,39 +220,16 @@ def _edge(kafka: KafkaSplitLog, ends: Offsets, margin: float, now: int) -> Edge:
             for split, config in of.items()
             if config.retention_ms == retention
         }
-    most = {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}
-    kept = _kept(kafka, most)
-    for split, (end, offsets) in kept.items():
-        found[split] = max(end - int((1 - margin) * offsets), found.get(split, 0))
+    if most := {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}:
+        sizes, begins, ends = kafka.requests.sizes(), kafka.requests.begins(), kafka.requests.uncommitted_ends()
+        for split, size in most.items():
+            if split in sizes:
+                kept[split] = ends[split], int(size * (ends[split] - begins[split]) / max(1, sizes[split]))
+                found[split] = max(ends[split] - int((1 - margin) * kept[split][1]), found.get(split, 0))
+            else:
+                unknown = "no broker reports the size of its logs, so records near retention.bytes are not read early"
+                kafka.topics.warn(topic_of(split), unknown)
     return Edge(now, found, kept)
-
-
-def _kept(kafka: KafkaSplitLog, most: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Return the end of each log with `retention.bytes`, `most`, and an estimate of how many
-    offsets before it Kafka keeps. Splits whose size no broker reports are left out, with a warning.
-    """
-    if not most:
-        return {}
-    sizes, begins, ends = kafka.requests.sizes(), kafka.requests.begins(), kafka.requests.uncommitted_ends()
-    for split in most.keys() - sizes.keys():
-        kafka.topics.warn(
-            topic_of(split),
-            "no broker reports the size of its logs, so records near retention.bytes are not read early",
-        )
-    return {
-        split: (ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
-        for split, kept in most.items()
-        if split in sizes
-    }
-
-
-def _left(plan: Plan[Key], source: int, budget: int | None) -> int:
-    used = sum(made.end - made.position for (i, _), made in plan.splits.items() if i == source)
-    return MAX if budget is None else max(0, budget - used)
-
-
-def _next_time(made: SplitPlan) -> int:
-    return MAX if made.next is None else made.next.event_time
 
 
 def _due(head: Head | None, config: TopicConfig, now: int) -> str:

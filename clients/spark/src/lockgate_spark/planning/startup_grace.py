@@ -20,7 +20,6 @@ from collections.abc import Collection, Mapping
 
 from lockgate.plan.model import Head
 from lockgate.plan.producer_lag import ProducerLag
-from lockgate_spark.logs.topics import topic_of
 from lockgate_spark.logs.unread import Key, Unread
 
 UNKNOWN_MS = 86_400_000
@@ -62,9 +61,10 @@ def watches(
     for i in {i for i, _ in keys}:
         log = unread.sources[i].log
         last |= {(i, split): head for split, head in log.last_met(unread.ends[i]).items()}
-        stamped = {topic for topic, config in log.topics.current(now).items() if config.stamped}
-        found = (log.requests.highest() or {}) if stamped else {}
-        stamps |= {(i, split): head.event_time for split, head in found.items() if topic_of(split) in stamped}
+        log.topics.refresh(now)
+        if stamped := [split for split in unread.ends[i] if log.topics.of(split).stamped]:
+            found = log.requests.highest() or {}
+            stamps |= {(i, split): found[split].event_time for split in stamped if split in found}
     grown = {key: max(lags[key].state.met_at, lags[key].state.moved_at) for key in keys}
     return {
         key: watch_s(
