@@ -6,9 +6,8 @@ that this plan has set for them. So all parts of a batch come from one plan.
 
 A plan begins where the last batch ended. For the leading source, this is the `start` that Spark
 passes. Spark has not passed the `start` of the other sources yet, so the offsets of their last
-answers are used. After a restart, the plan begins at the end of the last batch in the checkpoint's
-offset log. While nothing may be read, the answer to Spark is `start`, and Spark asks again
-(`empty_plans`).
+answers are used, and after a restart, those in the checkpoint's offset log. While nothing may be
+read, the answer to Spark is `start`, and Spark asks again (`empty_plans`).
 """
 
 import json
@@ -118,12 +117,10 @@ class AlignedRun:
         self._open += 1
 
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
-        """Return the offsets at which the next batch of source `index` ends. The call for the
-        leading source makes the plan for all sources, and may wait until records may be read.
-
-        `start` has the offsets at which the last batch ended. `budget` is the maximum number of
-        offsets to read, and `least` the smallest batch that is worth reading. Raises the errors of
-        `EmptyPlans.wait`.
+        """Return the offsets at which the next batch of source `index`, which begins at `start`,
+        ends. The call for the leading source makes the plan for all, and may wait until records may
+        be read. `budget` is the maximum number of offsets to read, and `least` the smallest batch
+        that is worth reading. Raises the errors of `EmptyPlans.wait`.
         """
         self.sources[index].budget = budget
         self.planner.least[index] = least
@@ -180,9 +177,9 @@ class AlignedRun:
             self.end()
 
     def end(self) -> None:
-        """End the run, even while sources are open, because Spark stops no source of a run that
-        fails to start. A second call does nothing. In a group, the readers report that they are
-        finished; after a failure they report nothing, and keep their leases for the next run.
+        """End the run, once, even while sources are open, because Spark stops no source of a run
+        that fails to start. In a group, the readers report that they are finished; after a failure
+        they report nothing, and keep their leases for the next run.
         """
         if self._closed.is_set():
             return

@@ -44,8 +44,8 @@ plan.
 
 
 class Planner:
-    """Makes the plans of one run. The arguments are those of `AlignedRun`. `least` maps each source
-    to its smallest batch that is worth reading.
+    """Makes the plans of one run, with the arguments of `AlignedRun`. `least` is the smallest batch
+    that is worth reading, by source.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Planner:
         self.least: dict[int, Least | None] = {}
         self._look: Look | None = None  # that of the last plan
         self._asked = 0  # the number of requests to Kafka up to the last plan
-        self._made: Planned | None = None  # the last plan; None in observe mode
+        self._made: Planned | None = None  # the last plan
         self._carried_out: Planned | None = None  # the last plan that was carried out
         self._batch_at: float | None = None  # when the last batch was planned (monotonic clock, s)
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
@@ -107,8 +107,8 @@ class Planner:
         asked, self._asked = self._asked, sum(source.log.look_ups for source in self.sources.values())
         plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
         planned = Planned(plan, basis, first_cut, is_put_off, self.ticks() - began)
+        self._made = planned
         if not self._observes:  # nothing is paused there
-            self._made = planned
             see_wait(planned, self.waits, self.membership, self.looker.producers, now)
         return planned
 
@@ -123,9 +123,8 @@ class Planner:
         return PlanCeiling(self.membership.exchange(reports), self.membership.last)
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Carry out a plan: log the records that are read early, store where the batch ends in each
-        source's `log` and in the slices, and pass the plan to the observer. Return the offsets at
-        which the batch ends, by source.
+        """Carry out a plan: log what is read early, store where the batch ends in the logs and in
+        the slices, and pass the plan to the observer. Return the offsets at which the batch ends.
         """
         plan, look, drafted, slices = planned.plan, planned.basis.look, planned.basis.draft, self.looker.slices
         ends: dict[int, Offsets] = {i: {} for i in self.sources}
@@ -158,15 +157,13 @@ class Planner:
         return None if look is None else answered(lambda: self._reports(look, draft(look)), look)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
-        """Begin the look for the next plan, once Spark has received the ends of all sources,
-        `positions`.
-        """
+        """Begin the look for the next plan, at the ends that Spark has received, `positions`."""
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
 
     def view_of(self, planned: Planned, now: float, before: BatchAlignment | None, **found: Any) -> BatchAlignment:
-        """Return the view of a plan. `now` is the wall-clock time in s, `before` is the view of the
-        previous plan, and `found` are further arguments of `describe`.
+        """Return the view of a plan at `now` (wall clock in s), after that of the previous plan,
+        `before`. `found` are further arguments of `describe`.
         """
         membership, producers = self.membership, self.looker.producers
         slowest = blocker(planned, producers) if planned.plan.limit is Limit.HORIZON else None
@@ -190,9 +187,7 @@ class Planner:
 
     @property
     def left(self) -> str:
-        """A message about the records that a run under `availableNow` leaves for the next one;
-        empty if there are none.
-        """
+        """A message about the records that a run under `availableNow` leaves, if any."""
         last, has_read = self._carried_out, self._read_upto != watermark.MIN
         if last is None or not self.run.available_now:
             return ""
