@@ -1,5 +1,4 @@
-"""Searches for the offset at which a split's log passes an event time. The search reads a few
-records, and is used if Kafka's look-ups by time do not help.
+"""Searches for the offset at which a split's log passes an event time, by reading a few records.
 
 The next offset to read is guessed by linear interpolation between a record that is known to be at
 or below the event time and one that is known to be above it, or from the rate at which the log grew
@@ -32,28 +31,16 @@ Ranges = Mapping[str, tuple[int, int]]
 class Reading(NamedTuple):
     """The result of reading a split from an offset on, in the search for an event time. `below` and
     `above` are known only if `found` is at or below that event time.
-
-    Attributes:
-        found: The first credible record; None if there is none.
-        passed: The number of records skipped before `found`. None of them is credible.
-        first_passed: The first skipped record.
-        until: The offset below which no record except `found` is credible.
-        below: The last record known to be at or below the event time.
-        above: The next credible record after `below`, which is above the event time; None if not
-            known.
-        seen: The offset after the last record that Kafka sent along with `found`, markers included;
-            -1 without `found`.
-        highest: The record with the highest event time among those that were inspected.
     """
 
-    found: Head | None
-    passed: int
-    first_passed: Head | None
-    until: int
-    below: Head | None = None
-    above: Head | None = None
-    seen: int = -1
-    highest: Head | None = None
+    found: Head | None  # the first credible record
+    passed: int  # the number of records skipped before `found`, none of which is credible
+    first_passed: Head | None  # the first of these
+    until: int  # the offset below which no record except `found` is credible
+    below: Head | None = None  # the last record known to be at or below the event time
+    above: Head | None = None  # the next credible record after `below`, which is above the event time
+    seen: int = -1  # the offset after the last record that Kafka sent along with `found`, markers included
+    highest: Head | None = None  # the highest event time among the inspected records
 
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
@@ -67,8 +54,8 @@ class Reading(NamedTuple):
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """Return the first credible record; None if there is none. If records were skipped before
-        it, the result has the offset of the first skipped one: a batch reads all of these together.
+        """Return `found`, at the offset of `first_passed` if there is one: a batch reads all of
+        these records together.
         """
         if self.found is None or self.first_passed is None:
             return self.found
@@ -81,24 +68,15 @@ Read = Callable[[Ranges], Mapping[str, Reading]]
 
 @dataclass(slots=True)
 class Crossing:
-    """The search for the first record above `event_time` (ms) in one split. All records below the
-    offset `low` are known to be at or below `event_time`.
-
-    Attributes:
-        end: End of the log.
-        below: The last record known to be at or below `event_time`.
-        above: The first record known to be above `event_time`.
-        pace: Offsets per ms of event time at which the log grew; None if not known.
-        window: The number of records that one read is likely to show.
-    """
+    """The search for the first record above `event_time` (ms) in one split."""
 
     event_time: int
-    low: int
-    end: int
-    below: Head | None = None
-    above: Head | None = None
-    pace: float | None = None
-    window: int = 1
+    low: int  # all records below this offset are known to be at or below `event_time`
+    end: int  # of the log
+    below: Head | None = None  # the last record known to be at or below `event_time`
+    above: Head | None = None  # the first record known to be above it
+    pace: float | None = None  # offsets per ms of event time at which the log grew
+    window: int = 1  # the number of records that one read is likely to show
     _upper: int = -1
     # nothing is credible from `_upper` up to here, and what follows is not known yet
     _behind: int | None = None

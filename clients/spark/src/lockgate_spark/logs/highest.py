@@ -29,13 +29,12 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 
 @dataclass(slots=True)
 class Highest:
-    """Progress of the search for the highest event time in one split. `record` is the record with
-    the highest event time read so far; None at first. `named` is the record that Kafka's last
-    look-up has returned; None if it has returned no offset. It is the `claim` if it lies below the
-    end, until a read has confirmed or refuted it.
+    """Progress of the search for the highest event time in one split. The result of Kafka's last
+    look-up, `named`, is the `claim` if it lies below the end, until a read has confirmed or refuted
+    it.
     """
 
-    record: Head | None = None
+    record: Head | None = None  # the one with the highest event time read so far
     named: Head | None = None
     claim: Head | None = None
     _false: Head | None = None  # what was named last and is no record
@@ -45,9 +44,7 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def ends_at(self, end: int, credible: Credible) -> None:
-        """Set the `end` of the log. The result of the last look-up becomes the claim if it lies
-        below `end` and is credible.
-        """
+        """Set the `end` of the log, and the claim if the look-up has returned a record below."""
         if end < self._looked[1]:  # the topic was created again
             self.record = self.claim = self._false = None
             self._looked, self._last, self._tail_of = (0, 0), -1, -1
@@ -56,9 +53,7 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Update `record` from a read that began at the offset `start`. Drop the claim if the read
-        has confirmed or refuted it.
-        """
+        """Update `record` and the claim from a read that began at the offset `start`."""
         for head in reading.heads():
             self.record = head if self._is_above(head) else self.record
             self._last = max(self._last, head.offset)
@@ -70,9 +65,8 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Drop the claim if a record with the same or a higher event time is known. Also drop it if
-        its offset lies between `start` and `stop`: all records there were read, so the claim is no
-        record.
+        """Drop the claim if a record with the same or a higher event time is known, or if it is no
+        record, because all records from the offset `start` to `stop` were read.
         """
         if self.claim is not None and not self._is_above(self.claim):
             self.claim = None
@@ -97,9 +91,8 @@ class Highest:
         return max(self._looked[1], min(self.claim.offset, end - self._back))
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """Return the search for the last record below `end`. Return None if this search was made
-        before for the same `end`, or if that record or the record with the highest event time is
-        known already.
+        """Return the search for the last record below `end`; None if it was made before, or if that
+        record or the one with the highest event time is known already.
         """
         named = self.named if self._is_below(end, credible) else None
         if self._tail_of == end or (named is not None and not self._is_above(named)):
@@ -111,9 +104,7 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Store that `tail` has searched for the last record below `end`, and how far before the
-        end the next search begins.
-        """
+        """Store the result of the search that `tail` has returned for `end`."""
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))

@@ -100,10 +100,9 @@ class KafkaSplitLog:
 
     def ask_ends(self, ends: Callable[[], Offsets], live: bool = False) -> tuple[Offsets, Offsets | None]:
         """Ask where the logs end by calling `ends`, and return the answer with the uncommitted ends
-        (None unless `live`). All further calls refer to the splits that `ends` returns.
-
-        Two values must not be newer than the ends, so they are requested first: the highest event
-        times, if the last plan used them, and the uncommitted ends.
+        (None unless `live`). All further calls refer to the splits that `ends` returns. The highest
+        event times, if the last plan used them, and the uncommitted ends must not be newer than the
+        ends, so they are requested first.
         """
         if self.asks_before_ends:
             self._ask_highest()
@@ -117,20 +116,17 @@ class KafkaSplitLog:
     def note_ends(
         self, now: int, positions: Offsets, ends: Offsets, live_ends: Offsets | None = None, fixed_at: int | None = None
     ) -> None:
-        """Update two times (ms) of each split from the ends that Kafka returned after `now` (wall
-        clock in ms): `caught_up_since`, the time since which the position has been at the end, and
-        `known_until`, the time up to which all appends to the split are below its end. Also set the
-        end in the split's `highest`.
+        """Update each split from the ends that Kafka returned after `now` (wall clock in ms): the
+        time since which the position has been at the end (`caught_up_since`), and that up to which
+        all appends to the split are below its end (`known_until`).
 
         Under Trigger.AvailableNow, the ends were fixed at the wall-clock time `fixed_at` (ms). The
-        live ends include later records and open transactions. `known_until` never falls, and rises
-        as follows:
+        live ends include later records and open transactions. `known_until` rises
 
         * to `now` if the live end of a split is not above its end: all appends are known;
         * not at all if the live end is above it and the source reads only committed records,
           because an open transaction may have begun at any time;
-        * in all other cases, and if live ends were not requested, to `fixed_at`, or to `now` if
-          the ends are not fixed.
+        * otherwise, and if live ends were not requested, to `fixed_at`, if the ends are fixed.
         """
         since_fixed = now if fixed_at is None else fixed_at
         hidden = MIN if self.requests.reads_committed else since_fixed
@@ -158,8 +154,8 @@ class KafkaSplitLog:
         return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """Return, for each split, the record with the highest event time that lockgate has read, if
-        it is below the split's end. This makes no request.
+        """Return the record of each split with the highest event time that lockgate has read, if it
+        is below the split's end. This makes no request.
         """
         met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
@@ -221,10 +217,7 @@ class KafkaSplitLog:
         """Read the logs at `stops`, the records at which a plan would stop, and return whether the
         first credible record at each one is above `target` (ms), as a look-up has claimed. If not,
         the look-up has returned a marker that hides older records, and the plan has to be made
-        again.
-
-        Each stop is read once. If there are more than `MOST_CONFIRMED` new stops, only those
-        furthest above `target` are read.
+        again. Each stop is read once, and only the `MOST_CONFIRMED` furthest above `target`.
         """
         if self._distrusts_look_ups:
             return True
@@ -254,9 +247,8 @@ class KafkaSplitLog:
         return end if learned.head is not None else min(end, learned.blank[1])
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Measure the out-of-orderness of some consecutive unread records in `SAMPLED` splits. Each
-        call continues with the next splits. If Kafka fails or does not answer within a second,
-        nothing is measured.
+        """Measure the out-of-orderness of some consecutive unread records in the next `SAMPLED`
+        splits, unless Kafka fails or does not answer within a second.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -296,9 +288,7 @@ class KafkaSplitLog:
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
     def _distrust_look_ups(self) -> None:
-        """Stop taking the results of look-ups for records. Forget the records found so far, because
-        some may be such results.
-        """
+        """Stop taking the results of look-ups for records, and forget those taken so far."""
         self._distrusts_look_ups = True
         log.info(
             "Kafka's offset look-ups by timestamp return transaction markers, so lockgate reads records to find the "

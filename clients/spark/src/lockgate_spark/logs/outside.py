@@ -21,12 +21,12 @@ def highest_before(
     log: KafkaSplitLog, begins: Offsets, positions: Offsets, disorder: int, round_up: Callable[[int], int]
 ) -> dict[str, int | None]:
     """Return the event time (ms) that each split had reached before its position. No record before
-    a position is above the highest of these times by more than `disorder` (ms).
+    a position is above the highest of these times by more than `disorder` (ms). The time is None if
+    the log, which begins at `begins`, has no credible record before the position. A split is left
+    out if its last credible record lies more than `crossing.FURTHEST_BACK` offsets before it.
 
-    The time is None if the log has no credible record before the position. A split is left out if
-    its last credible record lies more than `crossing.FURTHEST_BACK` offsets before the position. To
-    save reads, `round_up` may replace an event time by a later one that means the same to the
-    caller, such as the end of its window. `begins` has the first offset of each log.
+    To save reads, `round_up` may replace an event time by a later one that means the same to the
+    caller, such as the end of its window.
     """
     tails = {split: Tail(position, begins[split]) for split, position in positions.items()}
     search(tails, log.find)

@@ -1,8 +1,6 @@
-"""A sparse index of one split's log, from the first unread record on. It narrows the search for an
-offset that Kafka's look-ups by time cannot return.
-
-It contains only the records that lockgate has read to make plans. Their event times need not rise
-with the offset. The largest fall between two of them is a lower bound on the split's
+"""A sparse index of one split's log, from the first unread record on, which narrows the search for
+an offset. It contains only the records that lockgate has read to make plans. Their event times need
+not rise with the offset. The largest fall between two of them is a lower bound on the split's
 out-of-orderness, since the records between them are unknown.
 """
 
@@ -21,18 +19,12 @@ MOST = 256  # points kept a split
 class Points:
     """Credible records that lockgate has read at or after the position, and stretches of records
     without a credible event time.
-
-    Attributes:
-        first_met: The first record found without a credible event time.
-        pace: Offsets per ms of event time between the last two positions.
-        disorder: The largest time (ms) by which a record was older than one before it.
-        compared: The approximate number of records that were compared to measure `disorder`.
     """
 
-    first_met: Head | None = None  # the first one of the others that was met
-    pace: float | None = None
-    disorder: int = 0
-    compared: int = 0
+    first_met: Head | None = None  # the first record found without a credible event time
+    pace: float | None = None  # offsets per ms of event time between the last two positions
+    disorder: int = 0  # the largest time (ms) by which a record was older than one before it
+    compared: int = 0  # about how many records were compared for that
     _read: int = MIN  # the highest event time that was met of what has been read
     # begin and end of the last stretch that was looked at, the highest event time up to there
     _sampled: tuple[int, int, int] | None = None
@@ -56,9 +48,7 @@ class Points:
             del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Set the first unread record. Update `disorder` if this record is older than an earlier
-        one, and `pace` if it is later than the previous first unread record.
-        """
+        """Set the first unread record, and update `disorder` and `pace` by it."""
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
             self._read = max(self._read, MIN if before is None else before.event_time)
@@ -70,8 +60,7 @@ class Points:
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
         """Update `disorder` from a sample of consecutive records, from the offset `start` up to
         `stop`. Their event times fall by at most `disorder`, and lie between `lowest` and `highest`
-        (all in ms). If the sample begins after the end of the previous one, a fall from earlier
-        samples to this one counts, too.
+        (all in ms). A fall from earlier samples counts, too, unless they overlap with this one.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -79,14 +68,12 @@ class Points:
         if self._sampled is not None and self._sampled[0] <= start:
             _, known, before = self._sampled
             if start < known:
-                return  # some of these were in the one before, and are not behind it
+                return
         self.disorder = max(self.disorder, before - lowest)
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Return whether the last sample lacks `head`: its offset lies in the sample, but its event
-        time is more than `by_ms` above all sampled records.
-        """
+        """Return whether `head` is in the last sample, but more than `by_ms` above its records."""
         if self._sampled is None:
             return False
         start, stop, highest = self._sampled

@@ -1,5 +1,5 @@
-"""Requests to Kafka about all splits of one source at once. Each is one call to `KafkaLog.java`.
-Numbers travel as packed longs, in the order of the splits.
+"""Requests to Kafka about all splits of one source at once. Each is one call to `KafkaLog.java`,
+with numbers as packed longs, in the order of the splits.
 """
 
 import struct
@@ -58,22 +58,18 @@ class KafkaRequests:
         return self._offsets(self._jvm.sizes())
 
     def first_at(self, event_time: int) -> dict[str, Head]:
-        """Return the first record of each log at or above `event_time` (ms), if there is one, by
-        Kafka's look-up.
-        """
+        """Look up the first record, if any, of each log at or above `event_time` (ms)."""
         return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
     def highest(self) -> dict[str, Head] | None:
-        """Return the record with the highest timestamp in each log, by Kafka's look-up; None if the
-        brokers do not support it.
-        """
+        """Look up the record with the highest timestamp in each log, if the brokers support it."""
         packed = self._jvm.highest()
         return self._unpacked(packed) if packed else None
 
     def read(self, ranges: Mapping[str, tuple[int, int]], target: int) -> dict[str, Reading]:
-        """Read the first credible record in each split's range of offsets, and return a `Reading`
-        for each split in `ranges`. If the record is at or below the event time `target` (ms), the
-        reading also has `below` and `above`, from the records that Kafka has sent along with it.
+        """Read the first credible record in each range of offsets. If it is at or below the event
+        time `target` (ms), the reading also has `below` and `above`, from the records that Kafka
+        has sent along with it.
         """
         self.made += 1
         packed = self._jvm.read(self._packed(ranges), target, MOST_PASSED, _PATIENCE_MS)

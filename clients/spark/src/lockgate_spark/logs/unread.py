@@ -40,17 +40,11 @@ class Sampled(NamedTuple):
 
 
 class Source(Protocol):
-    """One aligned source of a query.
-
-    Attributes:
-        budget: The maximum number of offsets in a batch; None for no limit.
-        fixed_at: Wall-clock time (ms) just before the ends were fixed for a run under AvailableNow;
-            None if the ends follow the log.
-    """
+    """One aligned source of a query."""
 
     log: KafkaSplitLog
-    budget: int | None
-    fixed_at: int | None
+    budget: int | None  # the maximum number of offsets in a batch
+    fixed_at: int | None  # wall-clock time (ms) just before the ends were fixed under AvailableNow
 
     @property
     def event_time(self) -> object | None:
@@ -75,25 +69,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """The positions and ends of all sources' splits. Requests go to each source's `KafkaSplitLog`.
-    `live_ends` maps the sources for which they were requested to ends that include open
-    transactions and later records.
-    """
+    """The positions and ends of all sources' splits. Requests go to each source's log."""
 
     sources: Mapping[int, Source]
     positions: Mapping[int, Offsets]
     ends: Mapping[int, Offsets]
+    # of sources for which they were requested: with open transactions and later records
     live_ends: Mapping[int, Offsets] = field(default_factory=dict)
 
     @classmethod
     def ask(
         cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
     ) -> "Unread":
-        """Ask every source for its ends, and return them with the positions, which are `starts`.
-        `now` is the wall clock (ms) before the requests.
-
-        Splits that were deleted are left out. A position beyond the end of its split is set back to
-        that end, because Spark decides whether this is an error (`failOnDataLoss`).
+        """Ask every source for its ends at `now` (wall clock in ms), and return them with the
+        positions, which are `starts`. Deleted splits are left out. A position beyond the end of its
+        split becomes that end, because Spark decides whether this is an error (`failOnDataLoss`).
         """
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
@@ -126,14 +116,13 @@ class Unread:
             for split, position in of_source.items():
                 yield (i, split), position, ends[split]
 
-    def visible_end(self, i: int, split: str) -> int | None:
-        """Return the offset up to which a split of the source `i` can be read, also after a fixed
-        end; None if the split was deleted.
+    def visible_end(self, i: int, split: str) -> int:
+        """Return the offset up to which a split can be read, also after a fixed end; 0 if it was
+        deleted.
         """
-        source, end = self.sources[i], self.ends.get(i, {}).get(split)
-        if end is None or source.fixed_at is None or source.log.requests.reads_committed:
-            return end
-        return max(end, self.live_ends.get(i, {}).get(split, end))
+        source, end = self.sources[i], self.ends.get(i, {}).get(split, 0)
+        hides = source.fixed_at is None or source.log.requests.reads_committed
+        return end if hides else max(end, self.live_ends.get(i, {}).get(split, end))
 
     @property
     def read_budget_spent(self) -> bool:

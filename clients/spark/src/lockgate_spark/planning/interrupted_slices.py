@@ -31,9 +31,9 @@ BySplit = dict[Key, int]
 
 
 class InterruptedSlices:
-    """Finds the windows of one run in which records are missing. `upto` maps each split with
-    missing records to an upper bound (ms) on their event times, without the out-of-orderness.
-    `ends` maps splits to the offsets at which the last batch before this run ended.
+    """Finds the windows of one run in which records are missing. `upto` has an upper bound (ms) on
+    the event times of each split's missing records, without the out-of-orderness, `disorder`.
+    `ends` has the offsets at which the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: BySplit, ends: BySplit) -> None:
@@ -57,18 +57,15 @@ class InterruptedSlices:
 
     def took(self, ends: BySplit, start: int, disorder: int) -> tuple[str, ...]:
         """Store `ends`, the offsets at which the planned batch ends, and remove from `upto` each
-        split whose missing records are all older than `start`, the event time (ms) at which its
-        windows begin, if records are out of order by up to `disorder` (ms). Return the names of the
-        others, which may lack records of the batch.
+        split whose missing records are all older than `start` (ms), where its windows begin. Return
+        the names of the others, which may lack records of the batch.
         """
         self._joins = dict(ends)
         self.upto = {key: at for key, at in self.upto.items() if watermark.add(at, disorder) >= start}
         return tuple(sorted(names(self.upto, [*self.upto, *ends]).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Return the start (ms) of the first complete window at or after `start` (ms), if records
-        are out of order by up to `disorder` (ms).
-        """
+        """Return the start (ms) of the first complete window at or after `start` (ms)."""
         last = max((watermark.add(at, disorder) for at in self.upto.values()), default=watermark.MIN)
         return start if last < start else self._windows.end(last)
 

@@ -1,6 +1,5 @@
 """Stores the producer lags of a query's splits beside its checkpoint, so that a restart can use
-them. If the file system cannot store them, one warning is logged, and the next run measures the
-lags again.
+them. If they cannot be stored, the next run measures them again.
 
 The lags are written at the end of a run. They are also written by each plan that has seen a
 producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is carried
@@ -29,8 +28,8 @@ FORMAT = 1
 
 
 class KeptLags:
-    """Stores the producer lags of one query across restarts: at first those of the newer text in
-    `memory`. `now` is the wall-clock time in ms. Errors are only logged.
+    """Stores the producer lags of one query in `memory` across restarts. `now` is the wall-clock
+    time in ms. Errors are only logged.
     """
 
     def __init__(self, memory: Memory, now: int) -> None:
@@ -74,9 +73,7 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON content of a stored file. `splits` maps each split to the fields of its `Shown`.
-    `number` rises by one with each write.
-    """
+    """The JSON content of a stored file. `splits` maps each split to the fields of its `Shown`."""
 
     CLOSED: ClassVar[bool] = True
 
@@ -86,6 +83,6 @@ class _Text:
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the lags in a parsed text. Raises `ValueError` if it is not valid."""
+    """Return the number and the lags in a text. Raises `ValueError` if it is not valid."""
     text = from_json(_Text, value)
     return text.number, {key: Shown.restored(values, now) for key, values in text.splits.items()}

@@ -1,9 +1,6 @@
-"""Makes the first step of each plan, the *look*: it sends the plan's requests to Kafka and returns
-the answers as one value (`steps.Look`).
-
-The second step, the draft, needs the highest event time that the budgets allow. This is found by a
-search in which each request to Kafka depends on the answer to the previous one. So the search is
-part of the look. If a later step lacks an answer, `steps.answered` requests it.
+"""Makes the first step of each plan, the *look*, which sends the plan's requests to Kafka. The
+search for the highest event time that the budgets allow is part of it, because each of its requests
+depends on the previous answer. If a later step lacks an answer, `steps.answered` requests it.
 """
 
 from collections.abc import Mapping
@@ -30,9 +27,8 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 
 class Looker:
-    """Makes the looks of one run, once Spark has opened all sources. Each search for the highest
-    event time within the budgets starts from the result of the previous one. `last` is the last
-    look, or None.
+    """Makes the looks of one run, once Spark has opened all sources. Each search starts from the
+    result of the previous one. `last` is the last look, or None.
     """
 
     def __init__(
@@ -68,13 +64,12 @@ class Looker:
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
         """Ask Kafka about the unread records, which begin at the offsets `positions`, and return
-        the answers. If the last look is still valid, return that one, unless `again` is true. Each
-        call also measures the producers' lags, and counts records that came too late.
+        the answers, or the last look if it is still valid, unless `again`. Each call also measures
+        the producers' lags, and counts records that came too late.
 
         `read_upto` is the event time (ms) up to which this run has read. Raises
-        `ConfigurationError` if a source's `event_time` gives no time for any record that was
-        inspected, or if Spark does not have the time zone `slice_zone`. The first look also raises
-        the errors of `check_event_time`.
+        `ConfigurationError` if Spark does not have the time zone `slice_zone`, and the errors of
+        `EventTimeCheck.check`. The first look also raises those of `check_event_time`.
         """
         now, last = self._clock(), self.last
         self.producers.follow(self._sources)
@@ -100,15 +95,13 @@ class Looker:
             self.slices.look(look)
 
     def sum_up(self) -> None:
-        """Log the late records that were not logged yet, and write the producers' lags beside the
-        checkpoint, at the end of the run.
-        """
+        """Log the late records that were not logged yet, and store the producers' lags."""
         if self.last is not None:
             self.producers.sum_up()
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        """Check the watermarks of the query, which Spark has planned, and log warnings."""
+        """Check the query, which Spark has planned, and log warnings."""
         payloads = (source.event_time is not None for source in self._sources.values())
         check_event_time(self._run, payloads, self._alignment)
         warn_at_start(self._run, unread, self._bounds.now())
@@ -124,9 +117,7 @@ class Looker:
         self._bounds.measure()
 
     def _search(self, unread: Unread, now: float) -> Look:
-        """Ask Kafka for all answers that a draft needs, and return them as a look. `now` is the
-        wall-clock time (s) before Kafka was asked for the unread records.
-        """
+        """Ask Kafka for all answers that a draft needs. It was asked for `unread` at `now` (s)."""
         bounds = self._bounds.now()
         budgets = {i: source.budget for i, source in self._sources.items()}
         apart_ms = 0 if self._membership is None else int(self._membership.update_interval_s * 1000)

@@ -1,5 +1,4 @@
-"""Query the logs for the next plan while Spark still runs the current batch. The *look* is the
-first step of a plan: it makes the plan's requests to Kafka (`planning.look`).
+"""Makes the look for the next plan (`planning.look`) while Spark still runs the current batch.
 
 A look needs only the offsets at which the next batch begins. They are known as soon as the current
 batch is planned. A plan made from an earlier look loses no rows, because every plan allows for
@@ -51,8 +50,7 @@ class LookAhead:
 
     def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
         """Begin the look for the plan that follows `after`, if a budget has limited the batch of
-        `after`. This batch ends at `positions`. The run has read up to the event time `read_upto`
-        (ms).
+        `after`, which ends at `positions`. The run has read up to `read_upto` (event time in ms).
         """
         if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
             return

@@ -1,6 +1,4 @@
-"""Stores texts in the folder `lockgate` of a query's checkpoint. The query also works without these
-texts: if one cannot be read, a warning is logged, and a new text is written.
-"""
+"""Stores texts in the folder `lockgate` of a query's checkpoint. A query also runs without them."""
 
 import json
 import logging
@@ -27,8 +25,8 @@ class Memory(Protocol):
 
 
 def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) -> list[T]:
-    """Return the values of all texts whose JSON `parse` accepts; it may raise `ValueError`. `what`
-    describes the texts in the warning about those that cannot be read.
+    """Return the values of all texts whose JSON `parse` accepts; it may raise `ValueError`. Log a
+    warning about the others, with `what` they contain.
     """
     found, faults = [], []
     for text in texts:

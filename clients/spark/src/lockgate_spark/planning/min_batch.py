@@ -1,10 +1,9 @@
 """`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is postponed for a limited time.
 
-A plan covers all sources together, because one source alone would run ahead. So a plan is postponed
-while no source has enough records. As soon as one source has enough, the others are read, too. As
-in Spark's own source, `maxTriggerDelay` counts from the last batch, and the first batch is not
-postponed. A plan is only postponed if waiting makes it larger, so it is not postponed if the budget
-or the group limits it.
+A plan is postponed while no source has enough records. As soon as one source has enough, the others
+are read, too, because one source alone would run ahead. As in Spark's own source,
+`maxTriggerDelay` counts from the last batch, and the first batch is not postponed. Nor is a plan
+that the budget or the group limits, because waiting does not make it larger.
 """
 
 from dataclasses import replace

@@ -332,7 +332,7 @@ class Producers:
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
         """Measure unknown lags by the first record appended after the first look at a split."""
-        reach = {key: (end, unread.visible_end(*key) or 0) for key, (end, _) in self._first.items()}
+        reach = {key: (end, unread.visible_end(*key)) for key, (end, _) in self._first.items()}
         ranges = {key: (end, until) for key, (end, until) in reach.items() if until > end}
         for key, reading in unread.find(ranges, Credible()).items():
             if reading.found is not None:

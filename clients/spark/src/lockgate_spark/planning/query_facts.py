@@ -1,9 +1,5 @@
-"""The reader stats that a run reports to its group besides its watermarks. They are meant for
-monitoring.
-
-All values are known from planning anyway, except for Kafka's timestamps, which `stamps` looks up.
-So this module asks Kafka nothing, counts no rows and runs no job. A query without a group has no
-stats.
+"""The reader stats that a run reports to its group besides its watermarks, for monitoring. They
+cost no request and no job.
 
 **The event-time rate** is the rise of the reported watermark over the last minute. So it falls to 0
 within a minute while the query waits. If batches are longer than a minute, it is measured over the
@@ -66,9 +62,8 @@ class QueryFacts:
         lags: Mapping[Key, int],
         retained: Mapping[int, Retained],
     ) -> dict[int, SourceStatus]:
-        """Return `statuses` with the reader stats. `rows_saved` is of the whole query, and is added
-        to the first source only. `lags` maps splits to producers' lags (ms), and `retained` is the
-        result of `Retention.retained`.
+        """Return `statuses` with the reader stats. `rows_saved`, of the whole query, is added to
+        the first source. `lags` are in ms, and `retained` is what `Retention.retained` returns.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

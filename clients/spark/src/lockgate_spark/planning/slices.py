@@ -1,10 +1,9 @@
 """Plans window-aligned batches: where they end, and which windows each batch contains. The rule is
 in `lockgate.plan.slices`, which calls these windows the batch's slice.
 
-A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
-slice again. So the last two slices are kept beside the checkpoint (`_Kept`). A slice is kept before
-Spark logs the offsets of its batch. So the last kept slice may never have become a batch, but the
-one before it has.
+A batch that Spark replays from the checkpoint must get the slice with which an earlier run has
+planned it. So the last two slices are kept beside the checkpoint, each before Spark logs the
+offsets of its batch. The last one may never have become a batch, but the one before it has.
 """
 
 import json
@@ -77,8 +76,8 @@ def _parsed(value: object) -> _Kept:
 
 
 class Slices:
-    """Determines the slices of one run's batches; `memory` keeps the last two. `logged` maps each
-    source to the offsets at which the checkpoint's last batch ends, if there is one.
+    """Determines the slices of one run's batches; `memory` keeps the last two. `logged` has the
+    offsets at which the checkpoint's last batch ends, by source.
     """
 
     def __init__(
@@ -116,8 +115,8 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the last batch in the checkpoint, which Spark may run again; None if it is
-        not known. It is incomplete if Kafka has deleted records of the batch since it was planned.
+        """The slice of the last batch in the checkpoint, which Spark may run again, if it is known.
+        It is incomplete if Kafka has deleted records of the batch since.
         """
         if self._last is not None and self._replayed is None:
             shown = self._last.shown
@@ -129,9 +128,8 @@ class Slices:
         return self._replayed
 
     def look(self, look: Look) -> None:
-        """Update the list of splits with missing records (`InterruptedSlices`) before a plan is
-        made from `look`. Records may be missing if the plan does not begin where the last batch
-        ended. If it may contain a complete window, also check whether unread records were deleted.
+        """Find the splits with missing records (`InterruptedSlices`) before a plan is made from
+        `look`. Whether unread records were deleted matters if it may contain a complete window.
         """
         first, self._disorder = look.answers.first, look.bounds.disorder
         self._torn.look(look)
@@ -146,8 +144,8 @@ class Slices:
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
         """Return the slice of a plan's batch, and keep it beside the checkpoint; None for an empty
-        batch. `first` is the event time (ms) of the first unread record. `disorder` is how far out
-        of order (ms) records may be.
+        batch. `first` is the event time of the first unread record, `disorder` the
+        out-of-orderness (ms).
         """
         if plan.offsets == 0:
             return None

@@ -1,11 +1,10 @@
 """Searches for the oldest Kafka timestamp among the first unread records of a source's splits. The
 module `retention` needs this timestamp if event time is in the payload.
 
-Reading the records for their timestamps would cost a read for each split. Kafka's look-up by time
-takes one request for all splits. It returns the first record of each split with at least the given
-timestamp, so all earlier records have lower ones. The oldest timestamp is found by bisection. Each
-call of `look` makes only a few look-ups and continues where the previous call ended. The result is
-never later than the real timestamp.
+Reading the records would cost a read for each split. Kafka's look-up by time takes one request for
+all splits. It returns the first record of each split with at least the given timestamp, so all
+earlier records have lower ones. The oldest timestamp is found by bisection, and is never later than
+the real one.
 """
 
 from collections.abc import Mapping
@@ -27,11 +26,9 @@ class OldestStamp:
         self._heads: Mapping[str, int] = {}
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
-        """Continue the search with at most `LOOK_UPS` requests. Return the oldest timestamp (ms)
-        and its split; None until it is known well enough (`_FINE_MS`, `_COARSE`).
-
-        `heads` has the first unread offset of each split. Timestamps before `since` (ms) count as
-        `since`; `now` is the wall clock in ms.
+        """Continue the search with at most `LOOK_UPS` requests, at `now` (wall clock in ms). Return
+        the oldest timestamp (ms) and its split; None until it is known well enough. `heads` has the
+        first unread offset of each split. Timestamps before `since` (ms) count as `since`.
         """
         self._meet(heads, since)
         for _ in range(LOOK_UPS):
@@ -50,12 +47,9 @@ class OldestStamp:
         return self._low, self._holder
 
     def _meet(self, heads: Offsets, since: int) -> None:
-        """Adjust the bounds of the search to the new first unread records, `heads`.
-
-        Later records of a split are assumed to have the same or later timestamps. So the lower
-        bound still holds, unless a split is new or was set back to an earlier offset. The upper
-        bound comes from the first unread record of one split, so it holds only while that record is
-        unread.
+        """Adjust the bounds of the search to the new first unread records, `heads`. Later records
+        of a split are assumed to have the same or later timestamps, so the lower bound still holds
+        unless a split is new or was set back. The upper bound holds while its record is unread.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0

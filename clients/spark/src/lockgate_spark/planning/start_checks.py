@@ -1,6 +1,6 @@
 """Checks a query at its start: whether rows are lost already, whether the watermark delay is too
-short (`bounds` says which delay is needed), whether a watermark uses another event time than the
-aligned one, and whether streams under a watermark are not aligned.
+short, whether a watermark uses another event time than the aligned one, and whether streams under a
+watermark are not aligned.
 
 **Unaligned, under one watermark.** Spark's watermark follows the highest event time of all streams
 under its `withWatermark`. So a stream that is not aligned can move this watermark past rows of the
@@ -38,9 +38,7 @@ class DelayCheck:
         self._logged = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
-        """Warn if the delay (ms, None without a watermark) is shorter than needed for no row to be
-        late. `in_payload` says whether the event time of a source is in the payload.
-        """
+        """Warn if the delay (ms, None without a watermark) is shorter than `bounds` needs."""
         beside = bounds.disorder if in_payload else 0
         needed = bounds.max_drift + beside
         if delay is None or delay >= needed or needed < 2 * self._logged:
@@ -87,12 +85,9 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Check that the query's watermarks use the aligned event time. `payloads` says of each source
-    whether its event time is in the payload.
-
-    Raises `UnsupportedQuery` if a watermark uses a different event time from the alignment, or is
-    shared with a Kafka stream that is not aligned (`check_origins`). In observe mode and with
-    `other_event_time="warn"`, a warning is logged instead.
+    """Raise `UnsupportedQuery` if a watermark uses a different event time from the alignment, or as
+    `check_origins` does. In observe mode and with `other_event_time="warn"`, log a warning instead.
+    `payloads` says of each source whether its event time is in the payload.
     """
     kinds = set(payloads)
     for each in run.watermarks():
@@ -111,9 +106,9 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
 
 
 def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
-    """Check that the watermarks follow only aligned streams. `highest` says whether Spark uses the
-    highest watermark. Raises as `check_event_time` does if an unaligned Kafka source shares a
+    """Raise `UnsupportedQuery`, as `check_event_time` does, if an unaligned Kafka source shares a
     watermark with an aligned one. For other unaligned streams, there is at most a log line.
+    `highest` says whether Spark uses the highest watermark.
     """
     beside = any(each.aligned for each in watermarks)
     for each in watermarks:

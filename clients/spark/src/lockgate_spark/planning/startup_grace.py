@@ -9,11 +9,10 @@ limits a plan, the query waits inside Spark's call and watches whether the split
 everything. If the producer has not shown its lag by the end of the wait, the split counts as
 silent, and this is kept beside the checkpoint.
 
-**The length of the wait** depends on when the split was last appended to, which an event time does
-not show, because a producer may be hours behind. The wait is short if nothing was appended lately,
-as far as Kafka shows. Otherwise it is longer, and longest for a split whose records come some
-seconds apart. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so records that are
-older than a day are read at once.
+The wait is short if nothing was appended lately, as far as Kafka shows. An event time does not
+show it, because a producer may be hours behind. Otherwise the wait is longer, and longest for a
+split whose records come some seconds apart. During the wait, plans assume a lag of a day
+(`UNKNOWN_MS`), so records that are older than a day are read at once.
 """
 
 from collections.abc import Collection, Mapping

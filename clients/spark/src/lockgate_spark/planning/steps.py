@@ -1,8 +1,5 @@
 """The values that pass from step to step of a plan, and the steps `draft` and `cut`, which only
 call `lockgate.plan`. `docs/internals/architecture.md` lists all steps.
-
-The look and the draft need only the offsets at which the batch begins, so both may be made before
-Spark asks for the plan.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,10 +32,9 @@ class Look:
     answers: LogAnswers[Key]
 
     def holds(self, unread: Unread, now: float) -> bool:
-        """Return whether a new look at `now` (s since 1970) would lead to the same draft. `unread`
-        has the new positions and ends: none may have moved, for a second at most (`FRESH_S`). If
-        the clock limits the draft (`Limit.HORIZON`), the look does not hold, because that limit
-        rises.
+        """Return whether a new look at `now` (s since 1970) would lead to the same draft: no
+        position or end in `unread` has moved, for a second at most (`FRESH_S`), and the limit is
+        not the horizon, which rises with the clock.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         same = (unread.positions, unread.ends) == (self.unread.positions, self.unread.ends)
@@ -46,11 +42,9 @@ class Look:
 
     def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
         """Return whether a plan may still be made from this look at `now` (s since 1970), although
-        records may have come since.
-
-        This is true for ten seconds (`AHEAD_S`) if a budget limits the batch and `budgets` are
-        still the same. The batch is then full without the new records. These will not be late,
-        because the plan allows for records that are still to come.
+        records may have come since: for ten seconds (`AHEAD_S`), if a budget limits the batch and
+        `budgets` are still the same. The batch is then full without the new records, which will not
+        be late, because the plan allows for records that are still to come.
         """
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET

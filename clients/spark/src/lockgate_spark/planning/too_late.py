@@ -58,15 +58,12 @@ class TooLate:
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
         """Have `look` count the late records of `key` from the offset `upto` on, up to which the
-        earlier run has counted them. The first record that this run has found there, `lag` (ms)
-        behind the clock, is at or below the checkpoint's watermark.
+        earlier run has counted them. One came `lag` (ms) behind the clock.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
-        """Count the unread records at or below `spark_watermark` (ms) in those splits. Log a
-        warning each time that a split's count has doubled.
-        """
+        """Count the late records up to `spark_watermark` (ms). Warn if a split's count doubles."""
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
         for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:
             late.pop(key).ended = True

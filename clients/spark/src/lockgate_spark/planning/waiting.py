@@ -13,9 +13,8 @@ from lockgate_spark.telemetry.waits import Waits, for_member, for_split, for_win
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split for which the others wait: the paused one with the oldest next record if a
-    record ahead of the clock has stopped it, otherwise the one with the lowest watermark; None
-    without splits.
+    """Return the split for which the others wait, if any: the paused one with the oldest next
+    record if a record ahead of the clock has stopped it, else the one with the lowest watermark.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.ahead.stopped else planned.basis.draft.slowest
@@ -38,8 +37,8 @@ def see_wait(planned: Planned, waits: Waits, membership: Membership | None, prod
 
 
 def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: int) -> str:
-    """Return a message about the records that a run under `availableNow` leaves for the next run
-    after its last plan; empty if there are none. `now` is the wall-clock time in ms.
+    """Return a message about the records that a run under `availableNow` leaves after its last
+    plan, if any. `now` is the wall-clock time in ms.
     """
     plan, windows = planned.plan, planned.basis.windows
     if not plan.paused:
@@ -56,9 +55,7 @@ def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: in
 
 
 def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
-    """Return the paused split with the oldest known next record, and the event time (ms) of this
-    record; None without one.
-    """
+    """Return the paused split, if any, with the oldest known next record, and its event time."""
     heads = [(key, head.event_time) for key in plan.paused if (head := plan.splits[key].next) is not None]
     first = min(heads, key=lambda each: each[1], default=None)
     return None if first is None or first[1] == watermark.MAX else first
