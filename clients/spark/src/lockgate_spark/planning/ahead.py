@@ -28,8 +28,6 @@ _WARNED_AFTER_S = 30.0  # by then the driver's clock would have been found to be
 
 @dataclass(slots=True)
 class _Stop:
-    """A split in which reading has stopped at the record `head`."""
-
     head: Head  # the record that stops it
     since: float  # when it was stopped, by the monotonic clock in seconds
     seen: int  # the end of the log when the records behind `head` were last inspected

@@ -49,9 +49,9 @@ class EmptyPlans:
 
     def wait(self, planned: Planned, positions: Mapping[int, Offsets], show: Callable[[Planned], None]) -> Planned:
         """Make plans from the offsets `positions` on, after the first one, `planned`, until one may
-        be carried out or the wait is given up. Return the last plan. `show` is called with each
-        plan that is not carried out. Raises `WaitedTooLong` if a run under AvailableNow waits
-        longer than `max_wait`, and the errors of `Planner.plan`.
+        be carried out or the wait is given up, and return it. `show` is called with each of the
+        others. Raises `WaitedTooLong` if a run under AvailableNow waits longer than `max_wait`, and
+        the errors of `Planner.plan`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -91,9 +91,8 @@ class EmptyPlans:
         self._until = 0.0 if plan.offsets else self._ticks() + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def last_holds(self) -> bool:
-        """Return whether the last plan that was carried out read nothing and is still valid. If
-        everything is read, wait up to `STEP_S` for a record to come. If nothing may be read yet,
-        wait until the next plan is due.
+        """Return whether the last plan that was carried out read nothing and is still valid, after
+        the wait for a record to come, or for the next plan to be due.
         """
         left = self._until - self._ticks()
         if left <= 0 or self._alignment.mode == "observe":
@@ -108,18 +107,15 @@ class EmptyPlans:
         return True
 
     def _holds(self, planned: Planned) -> bool:
-        """Return whether the query waits instead of carrying out `planned`, which reads nothing and
-        pauses splits. It does not wait in observe mode, after `query.stop()`, or for a larger batch
-        or the end of a window.
+        """Return whether the query waits instead of carrying out `planned`; not in observe mode,
+        after `query.stop()`, or for a larger batch or the end of a window.
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
         return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
 
     def _pause(self, seconds: float, *, for_group: bool = True) -> None:
-        """Wait up to `seconds`, or until the run ends or, if `for_group`, news of the group may
-        change the next plan.
-        """
+        """Wait at most until the run ends or, if `for_group`, news of the group may matter."""
         if for_group and self._membership is not None:
             self._membership.wait_for_change(round(seconds * 1000))
         else:

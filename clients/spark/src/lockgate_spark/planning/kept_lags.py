@@ -73,16 +73,13 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON content of a stored file. `splits` maps each split to the fields of its `Shown`."""
-
     CLOSED: ClassVar[bool] = True
 
     format: Annotated[int, Meta(ge=FORMAT, le=FORMAT)]
     number: Annotated[int, Meta(ge=1, le=2**62)]
-    splits: Annotated[Mapping[Key, object], by_split(lambda values: values)]
+    splits: Annotated[Mapping[Key, object], by_split(lambda values: values)]  # the fields of each `Shown`
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the lags in a text. Raises `ValueError` if it is not valid."""
     text = from_json(_Text, value)
     return text.number, {key: Shown.restored(values, now) for key, values in text.splits.items()}

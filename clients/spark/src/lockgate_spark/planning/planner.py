@@ -207,9 +207,6 @@ class Planner:
     # -- inside --
 
     def _reports(self, look: Look, drafted: Draft[Key]) -> dict[int, SourceStatus]:
-        """Return the report of each source, a reader with its own watermark, from a look and its
-        draft.
-        """
         reach, slices = None, self.looker.slices
         if self.membership is not None and self.membership.joint:
             reach = drafted.reach if slices is None else slices.reach(drafted)
@@ -233,7 +230,6 @@ class Planner:
         return self.facts.added(statuses, self.observer.rows_saved, self.looker.producers.shown, retained)
 
     def _record(self, planned: Planned) -> None:
-        """Add the plan of a query in a group to `lockgate_http.history`."""
         if self.membership is None:
             return
         plan, source = planned.plan, self.membership.source

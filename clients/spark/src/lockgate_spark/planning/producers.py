@@ -110,22 +110,20 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """If `idle_timeout` is longer than `max_drift` (ms), log at the start of a run how far
-        behind the clock the query runs while a partition is silent; not with window-aligned
-        batches.
+        """Log at the start of a run how far `idle_timeout` keeps the query behind the clock, if it
+        is longer than `max_drift` (ms); not with window-aligned batches.
         """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
                 "idle_timeout is %s: while a partition is silent, this query runs up to %s behind the clock, "
-                "because the producer may be that late. Without idle_timeout, the others wait for it only as long "
-                "as its own producer has been late so far",
+                "because the producer may be that late",
                 spoken(self._idle_timeout),
                 spoken(self._idle_timeout - max_drift),
             )
 
     def follow(self, sources: Mapping[int, Source]) -> None:
-        """Shift all recorded times, also those of `sources`, as the clock was shifted since the
-        last call. Call this method before Kafka is asked for the ends.
+        """Shift all recorded times, also those of `sources`, as the clock has been shifted, before
+        Kafka is asked for the ends.
         """
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
@@ -142,8 +140,7 @@ class Producers:
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
         """Measure the producers' lags from the unread records, count records that came too late,
         and correct the clock by new records. `now` is the time before Kafka was asked for the ends,
-        `disorder` is how far out of order (ms) plans assume records to be, and `spark_watermark`
-        (ms) is MIN without one.
+        `disorder` the assumed out-of-orderness (ms), and `spark_watermark` (ms) MIN without one.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
@@ -183,8 +180,7 @@ class Producers:
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
         """Mark the splits in `backlogs` that are far behind and, without `idle_timeout`, set their
-        lag bounds. Return `backlogs`, which is changed in place. `apart_ms` is the time between two
-        reports to the group; 0 without a group.
+        lag bounds, in place. `apart_ms` is the time between two reports to the group, or 0.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -208,12 +204,10 @@ class Producers:
         return backlogs
 
     def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
-        """Begin the wait for splits whose producer has not shown its lag yet, before each plan. Do
-        nothing if `idle_timeout` is set, or if batches are window-aligned.
-
-        In a group, the wait begins at once, because the reports on these splits may delay other
-        queries. Otherwise it begins once a split of this query limits a plan: `limit` is what would
-        limit it without a group.
+        """Begin the wait for splits whose producer has not shown its lag yet, unless `idle_timeout`
+        is set, or batches are window-aligned. In a group, it begins at once, because the reports on
+        these splits may delay other queries. Otherwise it begins once a split limits a plan:
+        `limit` is what would limit it without a group.
         """
         if self._idle_timeout is None and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = (key for key, _, _ in unread.splits())
@@ -226,10 +220,9 @@ class Producers:
         self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
-        """Write the lags beside the checkpoint if they have grown since they were last written, or
-        if `at_once`. Lags up to half of `max_drift` (ms) are no reason, because plans assume them
-        in any case. Nothing is written with `idle_timeout`, or while the wall clock and the
-        monotonic clock disagree.
+        """Write the lags beside the checkpoint if they have grown, or if `at_once`. Lags up to half
+        of `max_drift` (ms) are no reason, because plans assume them in any case. Nothing is written
+        with `idle_timeout`, or while the wall clock and the monotonic clock disagree.
         """
         if self._kept is not None and self._idle_timeout is None and not self._clock.jumped:
             self._kept.keep(self._lags, max_drift // 2, at_once)
@@ -283,8 +276,7 @@ class Producers:
             self._logged[key] = shown
             log.warning(
                 "%s: a record arrived %s behind the clock, but idle_timeout is %s, so rows that arrive this late can "
-                "be dropped. Raise idle_timeout to wait that long for every silent partition, or leave it out to wait "
-                "for each partition only as long as its own producer has been late so far",
+                "be dropped. Raise idle_timeout, or leave it out to wait for each partition by its own producer's lag",
                 named(key, self._lags),
                 spoken(shown),
                 spoken(self._idle_timeout),

@@ -50,8 +50,8 @@ _INTEGERS = by_split(_integer)
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON content of a stored slice. Its batch reads from `starts` to `ends`. `shown` is the
-    slice as `slice_of` returns it, and `torn` is `InterruptedSlices.upto`.
+    """The JSON content of a stored slice. Its batch reads from `starts` to `ends`. `slice` is
+    what `slice_of` returns, and `torn` is `InterruptedSlices.upto`.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -66,7 +66,6 @@ class _Kept:
 
 
 def _parsed(value: object) -> _Kept:
-    """Return a stored slice. Raises `InvalidValue` if the JSON is not valid."""
     kept = from_json(_Kept, value)
     if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
         raise InvalidValue("slice", "must begin and end before the year 10,000")
@@ -183,7 +182,6 @@ class Slices:
         return None if self._last is None else self._last.slice
 
     def _warn(self, shown: BatchSlice) -> None:
-        """Log a warning about incomplete windows, once for each split."""
         if news := [split for split in shown.missing_from if split not in self._warned]:
             self._warned.update(news)
             log.warning(
