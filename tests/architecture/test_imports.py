@@ -5,7 +5,7 @@ services/coordinator   commands → server → app → api → service → store
 clients/cli            commands of an operator, over clients/http      ─┤
 clients/http           group → calls → config                           ─┤
 clients/spark          align | gate | progress → gates → jvm → planning  ─┘
-                         → report → telemetry → group | logs → config
+                         → report → telemetry → logs → config
 
 An import for types alone is an arrow too, and so is an import inside a function: a reader follows
 them all the same. Only `test_the_core_loads_without_its_extra` asks when an import is made.
@@ -119,8 +119,8 @@ FLOORS = {
         {"errors", "event_times", "offset_ranges", "query_watermark", "running", "spark_lines"},
         {"packages", "spark_run"},
         {"config"},
-        {"conf", "ineffective"},
-        {"logs", "group"},
+        {"conf", "ineffective", "joining"},
+        {"logs"},
         {"telemetry"},
         {"report"},
         {"planning"},
@@ -143,7 +143,6 @@ FLOORS = {
         {"prometheus", "__init__"},
     ),
 }
-APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other
 LAYERS: tuple[set[str], ...] = (
     {"store"},
     {"telemetry"},
@@ -248,7 +247,6 @@ def test_inside_a_client_imports_point_down(package: str) -> None:
     between = [i for i in imports_of(package) if root(i.imported) == package]
 
     assert [i for i in between if client_floor(i.imported) > client_floor(i.importer)] == []
-    assert [i for i in between if APART.get(client_room(i.importer)) == client_room(i.imported)] == []
 
 
 def test_the_api_knows_the_errors_of_the_store_alone() -> None:

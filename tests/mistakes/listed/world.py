@@ -20,7 +20,7 @@ from lockgate_http.calls.client import CoordinatorClient
 from lockgate_http.group.joining import check_coordinator
 from lockgate_spark import Alignment, Coordinator, align, align_all, gate
 from lockgate_spark.conf import configured, enabled
-from lockgate_spark.group.joining import agreement_of
+from lockgate_spark.joining import agreement_of
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, serving

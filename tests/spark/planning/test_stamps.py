@@ -9,7 +9,7 @@ import pytest
 from lockgate_http.group.membership import Membership
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import KafkaRequests
-from lockgate_spark.planning.stamps import LOOK_UPS, OldestStamp
+from lockgate_spark.planning.retention import LOOK_UPS, OldestStamp
 from support.members import create, inspect, membership
 from support.runs import SourceInMemory
 from support.sessions import NOW_MS, live, session

@@ -20,8 +20,8 @@ from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import TIME, Credible, Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
-from lockgate_spark.group.joining import joined
 from lockgate_spark.ineffective import warn_of_trigger
+from lockgate_spark.joining import joined
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.spark_run import SparkRun, stoppable
