@@ -69,7 +69,9 @@ class KafkaSplitLog:
         self._distrusts_look_ups, self._names_highest = in_payload, not in_payload
         self._reads = self._anew = 0  # of this plan: reads of single records, stops that were wrong
         self._last_sampled = ""
-        self._heads_asked: tuple[Offsets, Offsets] | None = None  # positions and ends of the last `heads`
+        # the result of the last call of `heads`, and its arguments
+        self._heads: dict[str, Head] = {}
+        self._heads_asked: tuple[Offsets, Offsets] | None = None
 
     @property
     def look_ups(self) -> int:
@@ -162,27 +164,26 @@ class KafkaSplitLog:
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
         """Return the first credible unread record of each split that has one."""
-        open_splits = [split for split in self.requests.order if positions[split] < ends[split]]
-        unread = {split: (positions[split], ends[split]) for split in open_splits}
+        if self._heads_asked == (positions, ends):
+            return self._heads
+        order = self.requests.order
+        unread = {split: (positions[split], ends[split]) for split in order if positions[split] < ends[split]}
         if unknown := {split: at for split, at in unread.items() if not self.learned[split].knows_head(*at)}:
             for split, reading in self._read(unknown).items():
                 learned = self.learned[split]
                 learned.position, learned.head = positions[split], reading.head()
                 learned.blank = ends[split], reading.until
-        for split in self.requests.order:
+        for split in order:
             self.learned[split].forget_below(positions[split])
-        heads = {split: head for split in open_splits if (head := self.learned[split].head) is not None}
-        for split, head in heads.items():
+        self._heads = {split: head for split in unread if (head := self.learned[split].head) is not None}
+        for split, head in self._heads.items():
             self.learned[split].points.start(head)
         self._heads_asked = (dict(positions), dict(ends))
-        return heads
+        return self._heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return, for each split that has one, the first unread record above `event_time` (ms).
-        `heads` is called before, unless its last call was for the same positions and ends.
-        """
-        if self._heads_asked != (positions, ends):
-            self.heads(positions, ends)
+        """Return, for each split that has one, the first unread record above `event_time` (ms)."""
+        self.heads(positions, ends)
         answers: Mapping[str, Head | None] = dict.fromkeys(self.requests.order)
         if not self.in_payload:
             answers = found_at = self.requests.first_at(min(event_time, self.credible.latest) + 1)

@@ -62,7 +62,6 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
     `multipleWatermarkPolicy=max` would lose no rows of the query.
     """
     if (stored := run.logged_watermark()) is not None:
-        unread.heads()
         above = unread.first_after(stored)
         lost = sum((above[key].offset if key in above else end) - position for key, position, end in unread.splits())
         if lost:
