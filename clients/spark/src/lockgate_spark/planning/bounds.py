@@ -24,10 +24,11 @@ from lockgate import watermark
 from lockgate.plan.model import Backlog, Bounds
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.query_watermark import Checkpointed
 
 ENOUGH = 50
+_SAMPLE_S = 1.0  # the least time between two looks at how far records are out of order
 
 
 def most_learned(max_drift: int) -> int:
@@ -73,9 +74,16 @@ class QueryBounds:
     ) -> None:
         self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
         self._seen = 0
+        self._sampled_at: float | None = None
 
-    def measure(self) -> None:
-        """Use the largest out-of-orderness found so far in any split from now on."""
+    def measure(self, unread: Unread, now: float) -> None:
+        """Measure the out-of-orderness of a few unread records, at most once a second, and use the
+        largest one found so far in any split.
+        """
+        if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
+            self._sampled_at = now
+            for i, source in self._sources.items():
+                source.log.sample(unread.positions[i], unread.ends[i])
         logs = (source.log for source in self._sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 

@@ -23,8 +23,6 @@ from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, w
 from lockgate_spark.planning.steps import Look
 from lockgate_spark.telemetry.observer import Observer
 
-_SAMPLE_S = 1.0  # the least time between two looks at how far records are out of order
-
 
 class Looker:
     """Makes the looks of one run, once Spark has opened all sources. Each search starts from the
@@ -47,7 +45,6 @@ class Looker:
         self.last: Look | None = None
         self._learned: Curve | None = None
         self._event_time_check, self._delay_check = EventTimeCheck(), DelayCheck()
-        self._sampled_at: float | None = None
 
     @cached_property
     def slices(self) -> Slices | None:
@@ -81,7 +78,7 @@ class Looker:
         self.producers.look(unread, int(now * 1000), self._bounds.most_disorder, spark_watermark)
         self.producers.keep(self._bounds.now().max_drift)
         if last is None or again or not last.holds(unread, now):
-            self._sample(unread, now)
+            self._bounds.measure(unread, now)
             self._delay_check.warn(self._bounds.delay, self._bounds.now(), self._bounds.in_payload)
             last = self.last = self._search(unread, now)
         in_group = self._membership is not None
@@ -106,14 +103,6 @@ class Looker:
         warn_at_start(self._run, unread, self._bounds.now())
         self._observer.begin(self._run)
         self.producers.begin(self._bounds.now().max_drift)
-
-    def _sample(self, unread: Unread, now: float) -> None:
-        """Measure the out-of-orderness of a few unread records, at most once a second."""
-        if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
-            self._sampled_at = now
-            for i, source in self._sources.items():
-                source.log.sample(unread.positions[i], unread.ends[i])
-        self._bounds.measure()
 
     def _search(self, unread: Unread, now: float) -> Look:
         """Ask Kafka for all answers that a draft needs. It was asked for `unread` at `now` (s)."""

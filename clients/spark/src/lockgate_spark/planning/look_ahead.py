@@ -80,8 +80,7 @@ class LookAhead:
         if made_for != positions or made.exception() is not None:
             return None
         look = made.result()
-        budgets = {i: source.budget for i, source in look.unread.sources.items()}
-        if not look.holds_unseen(budgets, self._clock()):
+        if not look.holds_unseen(self._clock()):
             return None
         self._looker.look_at_slices(look)  # records may have been deleted since the look
         return look

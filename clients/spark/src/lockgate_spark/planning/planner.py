@@ -24,12 +24,11 @@ from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.look_ahead import Begin, LookAhead
-from lockgate_spark.planning.min_batch import put_off
 from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import window_aligned
-from lockgate_spark.planning.steps import Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft
+from lockgate_spark.planning.steps import Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft, put_off
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import BatchAlignment, describe

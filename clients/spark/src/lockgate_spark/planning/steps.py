@@ -1,9 +1,9 @@
-"""The values that pass from step to step of a plan, and the steps `draft` and `cut`, which only
-call `lockgate.plan`. `docs/internals/architecture.md` lists all steps.
+"""The values that pass from step to step of a plan, and its smaller steps. Those that only call
+`lockgate.plan` are `draft` and `cut`. `docs/internals/architecture.md` lists all steps.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from lockgate import watermark
@@ -40,12 +40,13 @@ class Look:
         same = (unread.positions, unread.ends) == (self.unread.positions, self.unread.ends)
         return recent and same and self.answers.limit is not Limit.HORIZON
 
-    def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
+    def holds_unseen(self, now: float) -> bool:
         """Return whether a plan may still be made from this look at `now` (s since 1970), although
         records may have come since: for ten seconds (`AHEAD_S`), if a budget limits the batch and
-        `budgets` are still the same. The batch is then full without the new records, which will not
-        be late, because the plan allows for records that are still to come.
+        is still the same. The batch is then full without the new records, which will not be late,
+        because the plan allows for records that are still to come.
         """
+        budgets = {i: source.budget for i, source in self.unread.sources.items()}
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
 
@@ -115,3 +116,24 @@ class Planned:
     cut: Plan[Key]  # before the filters
     put_off: bool  # whether the plan reads nothing because the batch is still too small
     seconds: float  # how long it took to make the plan
+
+
+def put_off(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
+    """Return `plan`, or a plan that reads nothing if the batch is below `minOffsetsPerTrigger`.
+
+    A plan is postponed while no source has enough records. As soon as one source has enough, the
+    others are read, too, because one source alone would run ahead. As in Spark's own source,
+    `maxTriggerDelay` counts from the last batch, and the first batch is not postponed. Nor is a
+    plan that the budget or the group limits, because waiting does not make it larger.
+    """
+    sizes: dict[int, int] = {}
+    for (source, _), split in plan.splits.items():
+        sizes[source] = sizes.get(source, 0) + split.end - split.position
+    if not any(sizes.values()) or basis.since_batch_ms is None or plan.limit not in (Limit.END, Limit.HORIZON):
+        return plan
+    for source, size in sizes.items():
+        least = basis.least.get(source)
+        if size and (least is None or size >= least.offsets or basis.since_batch_ms >= least.delay_ms):
+            return plan
+    splits = {key: split._replace(end=split.position, next=None) for key, split in plan.splits.items()}
+    return replace(plan, splits=splits)
