@@ -1,13 +1,9 @@
 """Ends a query whose `event_time` expression is null for every inspected record, because a field is
-misspelt or the topic contains something else. None of the query's records could be aligned.
+misspelt or the topic contains something else (`docs/guide/event-time.md`).
 
-**The rule.** As long as no record of a source has had an event time, each plan looks for an event
-time among the unread records. If there is none, the last `LOOKED` records of up to `MOST_SPLITS`
-splits are inspected. The query is ended if at least one of these records has a value and none of
-them has an event time. So a query is not ended by an empty topic, by records without a value, or by
-one partition without times if others have times. Once an event time was found in a source, the
-source is not checked again: later records without a time are left out with a warning
-(`record_warnings`).
+As long as no record of a source has had an event time, each plan looks for one among the unread
+records, and then among the last `LOOKED` records of up to `MOST_SPLITS` splits. The query is ended
+if at least one of these has a value, and none an event time.
 """
 
 import json

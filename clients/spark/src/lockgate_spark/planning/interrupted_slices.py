@@ -1,19 +1,11 @@
 """Finds the windows that lack records, because some were deleted, or lie before the offset at which
-the query begins to read.
+the query begins to read (`docs/guide/window-aligned-batches.md`).
 
-**The rule.** A split is read without a gap if its next batch begins where the last one ended (at
-offset 0 if there was none), and its log does not begin later. Otherwise records are missing:
-`startingTimestamp` or `startingOffsets` began within the log, retention or `delete_records` deleted
-unread records, or a run without `Alignment(slice=…)` read them. The event time of a missing record
-is at most `t` plus `disorder` (the out-of-orderness). Here `t` is
-
-* the event time of the last record before the split's position, if the log still has this record
-  (`logs.outside`),
-* otherwise the event time of the first record that is left,
-* otherwise the present time, if the log is empty and begins above 0.
-
-A window that begins at or below `t + disorder` may lack records. A window that begins later is
-complete.
+A split is read without a gap if its next batch begins where the last one ended (at offset 0 if
+there was none), and its log does not begin later. Otherwise records are missing. A window that
+begins at or below `t + disorder` (the out-of-orderness) may lack some of them. Here `t` is the event
+time of the last record before the split's position, if the log still has it (`logs.outside`), else
+of the first record that is left, else the present time.
 """
 
 from collections.abc import Iterable

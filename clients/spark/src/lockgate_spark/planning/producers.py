@@ -3,13 +3,8 @@ plans assume. A producer *shows* a lag if one of its records proves it
 (`lockgate.plan.producer_lag`).
 
 If the user sets `idle_timeout`, it is a promise for all splits, and measured lags are only compared
-with it. Otherwise each split's bound follows from the lag that its own producer has shown. At its
-start, the query waits for splits whose producers have not shown a lag yet (`startup_grace`). The
-lags are stored beside the checkpoint for the next run (`kept_lags`).
-
-With window-aligned batches, plans wait for records of a window until `idle_timeout` after its end.
-If the user has not set `idle_timeout`, plans wait for a minute, or longer if a producer has shown a
-larger lag.
+with it. Otherwise each split's bound follows from the lag that its own producer has shown, and with
+window-aligned batches it is at least a minute.
 """
 
 import logging

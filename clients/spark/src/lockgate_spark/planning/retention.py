@@ -1,21 +1,11 @@
 """Extends plans by the records of paused splits that Kafka is about to delete. These records are
-read early, although they are above the ceiling.
+read early, although they are above the ceiling (`docs/guide/uneven-partitions.md`).
 
-**The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
-retention is left. With `retention.ms`, the record's age shows how much is left. With
-`retention.bytes`, the number of bytes after the record does, estimated from the size of the log. If
-a split is paused, its records in danger are read within the rest of the source's budget, up to the
-first record that is not in danger. There the split is paused again.
-
-**The trade-off.** A record in danger is lost for certain if it is not read. A record that is read
-early can raise Spark's watermark, but to no more than now − (1 − margin) · retention.ms − delay.
-Other rows that become late by this are close to their own deletion, too, unless their topic keeps
-records for longer. So only the records in danger are read early.
-
-Kafka deletes whole segments, oldest first, when their last record is due. So no record is in danger
-if an earlier one of its log is not, and Kafka's look-up by time finds the first record that is not
-in danger. A record in danger that shares a segment with later ones that are not is read earlier
-than necessary.
+A record is in danger when less than `margin` (a share, such as 0.1) of its topic's retention is
+left. Kafka deletes whole segments, oldest first, when their last record is due. So no record is in
+danger if an earlier one of its log is not, and Kafka's look-up by time finds the first record that
+is not in danger. A record in danger that shares a segment with later ones that are not is read
+earlier than necessary.
 """
 
 import logging

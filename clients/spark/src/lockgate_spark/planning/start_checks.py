@@ -1,16 +1,10 @@
 """Checks a query at its start: whether rows are lost already, whether the watermark delay is too
 short, whether a watermark uses another event time than the aligned one, and whether streams under a
-watermark are not aligned.
+watermark are not aligned (`docs/guide/joins.md`).
 
-**Unaligned, under one watermark.** Spark's watermark follows the highest event time of all streams
-under its `withWatermark`. So a stream that is not aligned can move this watermark past rows of the
-aligned streams, and past its own rows. If it is a Kafka stream, which could be aligned, the query
-is refused. A warning is logged instead in observe mode, with `other_event_time="warn"`, and for
-streams of other sources.
-
-**Unaligned, under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no
-aligned row late, only its own, as in plain Spark. With `multipleWatermarkPolicy=max`, Spark uses
-the highest one. Then an unaligned stream can make aligned rows late, and a warning is logged.
+Under separate watermarks, Spark uses the lowest one, so an unaligned stream makes no aligned row
+late, only its own, as in plain Spark. With `multipleWatermarkPolicy=max`, it can make aligned rows
+late.
 """
 
 import logging

@@ -1,18 +1,11 @@
 """Makes a query wait for splits whose producers have not shown their lag yet: no record has proved
-how far the producer is behind the clock (`lockgate.plan.producer_lag`).
+how far the producer is behind the clock (`lockgate.plan.producer_lag`). Spark's watermark never
+falls, so a first batch that reads the other splits up to the clock can lose rows of this one.
+`docs/guide/guarantees.md` has the length of the wait, which takes place inside Spark's call.
 
-Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
-the clock, while the producer of another one is half an hour behind. Then rows of that half hour are
-lost, no matter how soon the producer shows its lag. So when a split with an unknown lag first
-limits a plan, the query waits inside Spark's call and watches whether the split's log grows.
-`processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
-everything. If the producer has not shown its lag by the end of the wait, the split counts as
-silent, and this is kept beside the checkpoint.
-
-The wait is short if nothing was appended lately, as far as Kafka shows. An event time does not
-show it, because a producer may be hours behind. Otherwise the wait is longer, and longest for a
-split whose records come some seconds apart. During the wait, plans assume a lag of a day
-(`UNKNOWN_MS`), so records that are older than a day are read at once.
+If the producer has not shown its lag by the end of the wait, the split counts as silent, and this
+is kept beside the checkpoint. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so
+records that are older than a day are read at once.
 """
 
 from collections.abc import Collection, Mapping
