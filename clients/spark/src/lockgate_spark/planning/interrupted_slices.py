@@ -3,7 +3,7 @@ the query begins to read (`docs/guide/window-aligned-batches.md`).
 
 A split is read without a gap if its next batch begins where the last one ended (at offset 0 if
 there was none), and its log does not begin later. Otherwise records are missing. A window that
-begins at or below `t + disorder` (the out-of-orderness) may lack some of them. Here `t` is the event
+begins at or below `t + disorder` (out-of-orderness) may lack some of them. Here `t` is the event
 time of the last record before the split's position, if the log still has it (`logs.outside`), else
 of the first record that is left, else the present time.
 """
