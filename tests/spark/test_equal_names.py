@@ -36,7 +36,7 @@ def test_what_is_let_go_paused_and_resumed_is_told_apart_by_source(caplog: pytes
     theirs = SourceInMemory({"a-1": live(*range(225, 180, -1))})
     ours.jvm.config, theirs.jvm.config = "", FOUR_HOURS
     one = session(ours, theirs, max_drift="10 minutes", idle_timeout="5 hours")
-    one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+    one.latest_offset(0, {"a-0": 0, "a-1": 0})
     assert one.view is not None
     assert (one.view.paused, one.view.read_early) == (("a-1 of source 0", "a-1 of source 1"), ("a-1 of source 1",))
     assert {(split.source, split.partition): split.read_early for split in one.view.partitions} == {
@@ -54,8 +54,8 @@ def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCapt
     caplog.set_level(logging.INFO, "lockgate")
     far = NOW_MS + 10**12
     one = session(*(SourceInMemory({"a-0": [*live(2), far, *live(1)]}) for _ in range(2)), idle_timeout="1 minute")
-    one.latest_offset(0, {"a-0": 0}, None)
-    one.latest_offset(1, {"a-0": 0}, None)
+    one.latest_offset(0, {"a-0": 0})
+    one.latest_offset(1, {"a-0": 0})
     one.close()
     one.close()
     assert (

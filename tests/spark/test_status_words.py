@@ -43,7 +43,7 @@ def test_query_waits_for_the_first_answer_of_the_coordinator(query: Query) -> No
         url = gone.url
     with member(url, "g", "orders", timeout="300 milliseconds") as ours:
         run = registered(query, session(SourceInMemory({"a-0": minutes(0)}), membership=ours, time=TimeInMemory()))
-        run.latest_offset(0, {"a-0": 0}, None)
+        run.latest_offset(0, {"a-0": 0})
         found = status(query)
         assert (found.state, found.waits_for) == (QueryState.WAITING, "the coordinator")
         assert found.sentence.startswith("The query waits for the coordinator: it has not answered yet")
@@ -56,8 +56,8 @@ def test_a_wait_lasts_in_status_while_spark_asks_again_and_again(url: str, group
         slow.exchange(at(T0 - 1))
         source = SourceInMemory({"a-0": minutes(0, 30)})
         run = registered(query, session(source, membership=ours, time=(time := TimeInMemory())))
-        run.latest_offset(0, {"a-0": 0}, None)
-        assert run.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
+        run.latest_offset(0, {"a-0": 0})
+        assert run.latest_offset(0, {"a-0": 1}) == {"a-0": 1}
         time.now += 60
         found = status(query)
         assert (found.state, found.waits_for) == (QueryState.WAITING, "slow/0")
@@ -73,7 +73,7 @@ def test_after_its_end_it_says_which_window_is_left_to_the_next_run(query: Query
     source = SourceInMemory({"a-0": [NOW_MS + 1, NOW_MS + 2]}).available_now(NOW_MS)
     made = session(source, run=RunInMemory(available_now=True), time=TimeInMemory(), slice="1 hour", slice_zone="epoch")
     run = registered(query, made)
-    run.latest_offset(0, {"a-0": 0}, None)
+    run.latest_offset(0, {"a-0": 0})
     run.close()
     query.isActive = False
     found = status(query)

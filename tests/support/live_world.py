@@ -69,7 +69,7 @@ class World:
 
     def batch(self) -> None:
         """One batch, and what Spark drops of it."""
-        end = self.session.latest_offset(0, self.position, None)
+        end = self.session.latest_offset(0, self.position)
         read = {split: self.source.records[split][self.position[split] : at] for split, at in end.items()}
         watermark = self.highest - DELAY
         for split, times in read.items():

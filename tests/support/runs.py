@@ -129,7 +129,7 @@ class SourceInMemory:
         self.records = dict(records)
         self.jvm = JvmLogInMemory(self.records)
         self.log = KafkaSplitLog(self.jvm)
-        self.budget = budget
+        self.budget, self.least = budget, None
         self.fixed_at: int | None = None
         self.event_time: object | None = None
         self._fixed: Offsets | None = None

@@ -86,7 +86,7 @@ def asked_aside(one: AlignedRun, start: Offsets) -> tuple[threading.Thread, list
 
     def ask() -> None:
         try:
-            answers.append(one.latest_offset(0, start, None))
+            answers.append(one.latest_offset(0, start))
         except WaitedTooLong as error:
             answers.append(error)
 

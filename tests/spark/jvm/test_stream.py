@@ -41,7 +41,6 @@ def test_failed_plan_during_query_stop_is_a_stop_and_else_an_error(active: bool,
 
     stream = object.__new__(Stream)
     stream._gateway, stream._index, stream._watch = None, 0, SimpleNamespace(topics=None)
-    stream.budget = stream._least = None
     stream.selected = Selected("b:9092", "subscribe", "t")
     stream._aligned = SimpleNamespace(  # type: ignore[assignment]
         run=SimpleNamespace(is_active=lambda: active), alignment=SimpleNamespace(mode="align"), latest_offset=closed

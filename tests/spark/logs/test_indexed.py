@@ -168,14 +168,14 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> AlignedRu
     horizon before another one's record.
     """
     jittered = [10**9 + 10 * n + (jitter_ms if n % 3 else 0) for n in range(4_000)]
-    source = SourceInMemory({"t-0": jittered, "t-1": [2 * 10**9]})
+    source = SourceInMemory({"t-0": jittered, "t-1": [2 * 10**9]}, budget=2_000)
     source.jvm.window = 30
     seconds = iter(range(10**6, 10**7, 5))
     time, positions = TimeInMemory(), source.initial()
     session = AlignedRun(alignment, RunInMemory(), clock=lambda: next(seconds), ticks=time.ticks, sleep=time.sleep)
     session.add(0, source)
     for _ in range(batches):
-        positions = session.latest_offset(0, positions, 2_000)
+        positions = session.latest_offset(0, positions)
     return session
 
 
@@ -234,7 +234,7 @@ def test_split_beyond_promised_out_of_orderness_is_warned_of_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]
-    source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)})
+    source = SourceInMemory({"t-0": jittered, "t-1": sorted(jittered)}, budget=2_000)
     source.log = KafkaSplitLog(source.jvm, in_payload=True)
     session, positions = (
         AlignedRun(Alignment(max_drift="1 minute", max_out_of_orderness=1_000), RunInMemory()),
@@ -242,7 +242,7 @@ def test_split_beyond_promised_out_of_orderness_is_warned_of_once(
     )
     session.add(0, source)
     for _ in range(8):
-        positions = session.latest_offset(0, positions, 2_000)
+        positions = session.latest_offset(0, positions)
     assert session.view is not None
     shown = {split.partition: split.out_of_orderness for split in session.view.partitions}
     assert 1_000 < shown["t-0"] <= 5_000

@@ -21,21 +21,19 @@ def test_one_round_stops_all_sources_at_one_event_time() -> None:
         SourceInMemory({"b-0": minutes(*range(0, 100, 10))}, budget=10),
     )
     one = session(a, b)
-    assert one.latest_offset(0, {"a-0": 0}, 10) == {"a-0": 10}
-    assert one.latest_offset(1, {"b-0": 0}, 10) == {"b-0": 1}
+    assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 10}
+    assert one.latest_offset(1, {"b-0": 0}) == {"b-0": 1}
 
 
 def test_follower_is_answered_from_the_plan_of_the_leader() -> None:
     a, b = SourceInMemory({"a-0": minutes(0, 1)}), SourceInMemory({"b-0": minutes(0, 1)})
     one = session(a, b)
-    one.latest_offset(0, {"a-0": 0}, None)
+    one.latest_offset(0, {"a-0": 0})
     b.records["b-0"] += minutes(2, 3)
-    assert one.latest_offset(1, {"b-0": 0}, None) == {"b-0": 2}
-    assert one.latest_offset(1, {"b-0": 2}, None) == {"b-0": 2}, (
-        "there is no plan for it before the leader is asked again"
-    )
-    one.latest_offset(0, {"a-0": 2}, None)
-    assert one.latest_offset(1, {"b-0": 2}, None) == {"b-0": 4}
+    assert one.latest_offset(1, {"b-0": 0}) == {"b-0": 2}
+    assert one.latest_offset(1, {"b-0": 2}) == {"b-0": 2}, "there is no plan for it before the leader is asked again"
+    one.latest_offset(0, {"a-0": 2})
+    assert one.latest_offset(1, {"b-0": 2}) == {"b-0": 4}
     assert one.view is not None
     assert [split.position for split in one.view.partitions] == [2, 2], (
         "the plan began where the follower was last told to end"
@@ -45,42 +43,42 @@ def test_follower_is_answered_from_the_plan_of_the_leader() -> None:
 def test_the_source_that_is_asked_first_leads_whatever_its_index() -> None:
     a, b = SourceInMemory({"a-0": minutes(0, 1)}), SourceInMemory({"b-0": minutes(0, 1)})
     one = session(a, b)
-    assert one.latest_offset(1, {"b-0": 0}, None) == {"b-0": 2}
-    assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 2}
+    assert one.latest_offset(1, {"b-0": 0}) == {"b-0": 2}
+    assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 2}
     b.records["b-0"] += minutes(2)
     a.records["a-0"] += minutes(2)
-    assert one.latest_offset(0, {"a-0": 2}, None) == {"a-0": 2}, "a follower makes no plan"
+    assert one.latest_offset(0, {"a-0": 2}) == {"a-0": 2}, "a follower makes no plan"
 
 
 def test_after_a_restart_the_others_go_on_where_the_checkpoint_ends() -> None:
     a, b = SourceInMemory({"a-0": minutes(*range(9))}, budget=3), SourceInMemory({"b-0": minutes(*range(9))}, budget=3)
     one = session(a, b, run=RunInMemory(logged={1: {"b-0": 5}}))
-    one.latest_offset(0, {"a-0": 5}, 3)
+    one.latest_offset(0, {"a-0": 5})
     assert one.view is not None
     assert {split.partition: split.position for split in one.view.partitions} == {"a-0": 5, "b-0": 5}
-    assert one.latest_offset(1, {"b-0": 5}, 3) == {"b-0": 8}
+    assert one.latest_offset(1, {"b-0": 5}) == {"b-0": 8}
 
 
 def test_without_a_checkpoint_the_others_begin_where_the_source_begins() -> None:
     a, b = SourceInMemory({"a-0": minutes(0)}), SourceInMemory({"b-0": minutes(0), "b-1": minutes(1)})
     one = session(a, b)
-    one.latest_offset(0, {"a-0": 0}, None)
-    assert one.latest_offset(1, {"b-0": 0, "b-1": 0}, None) == {"b-0": 1, "b-1": 1}
+    one.latest_offset(0, {"a-0": 0})
+    assert one.latest_offset(1, {"b-0": 0, "b-1": 0}) == {"b-0": 1, "b-1": 1}
 
 
 def test_a_budget_is_each_source_s_own() -> None:
     a, b = SourceInMemory({"a-0": minutes(*range(100))}), SourceInMemory({"b-0": minutes(*range(100))}, budget=5)
     one = session(a, b)
-    assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 5}
-    assert one.latest_offset(1, {"b-0": 0}, 5) == {"b-0": 5}
+    assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 5}
+    assert one.latest_offset(1, {"b-0": 0}) == {"b-0": 5}
 
 
 def test_a_new_split_is_read_from_its_beginning() -> None:
     a = SourceInMemory({"a-0": minutes(0, 1)})
     one = session(a)
-    one.latest_offset(0, {"a-0": 0}, None)
+    one.latest_offset(0, {"a-0": 0})
     a.records["a-1"] = minutes(2, 3)
-    assert one.latest_offset(0, {"a-0": 2}, None) == {"a-0": 2, "a-1": 2}
+    assert one.latest_offset(0, {"a-0": 2}) == {"a-0": 2, "a-1": 2}
     assert one.view is not None
     assert {split.partition: split.position for split in one.view.partitions} == {"a-0": 2, "a-1": 0}
 
@@ -93,34 +91,34 @@ def test_a_log_that_ends_below_the_position_is_for_spark_to_judge() -> None:
     # we must not hide it.
     a = SourceInMemory({"a-0": minutes(0, 1, 2), "a-1": minutes(0, 1)})
     one = session(a)
-    assert one.latest_offset(0, {"a-0": 100, "a-1": 1}, None) == {"a-0": 3, "a-1": 2}
+    assert one.latest_offset(0, {"a-0": 100, "a-1": 1}) == {"a-0": 3, "a-1": 2}
 
 
 def test_a_split_that_is_gone_is_for_spark_to_judge() -> None:
     a = SourceInMemory({"a-0": minutes(0, 1)})
     one = session(a)
-    assert one.latest_offset(0, {"a-0": 0, "a-1": 7}, None) == {"a-0": 2}
+    assert one.latest_offset(0, {"a-0": 0, "a-1": 7}) == {"a-0": 2}
 
 
 def test_a_source_that_has_lost_all_its_splits_has_nothing_to_read() -> None:
     a, b = SourceInMemory({}), SourceInMemory({"b-0": minutes(0)})
     one = session(a, b)
-    assert one.latest_offset(0, {"a-0": 7}, None) == {}
-    assert one.latest_offset(1, {"b-0": 0}, None) == {"b-0": 1}
+    assert one.latest_offset(0, {"a-0": 7}) == {}
+    assert one.latest_offset(1, {"b-0": 0}) == {"b-0": 1}
 
 
 def test_a_paused_split_that_goes_away_is_forgotten() -> None:
     a = SourceInMemory({"a-0": live(180), "a-1": live(180, 169)})
     one = session(a, max_drift="10 minutes", idle_timeout="4 hours")
-    one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+    one.latest_offset(0, {"a-0": 0, "a-1": 0})
     del a.records["a-1"]
     a.records["a-0"] += live(179)
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 2}
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}) == {"a-0": 2}
 
 
 def test_a_source_without_splits_holds_nobody(url: str, group: str) -> None:
     one = session(SourceInMemory({"a-0": minutes(0)}), SourceInMemory({}), membership=membership(url, group))
-    assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 1}
+    assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 1}
     for _ in range(2):
         one.close()
 
@@ -131,7 +129,7 @@ def test_a_source_without_splits_holds_nobody(url: str, group: str) -> None:
 def test_a_slow_live_split_holds_the_others_by_the_drift() -> None:
     a = SourceInMemory({"a-0": live(180), "a-1": live(180, 171, 169, 1)})
     one = session(a, max_drift="10 minutes", idle_timeout="4 hours")
-    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 1, "a-1": 2}
+    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}) == {"a-0": 1, "a-1": 2}
     assert one.view is not None
     assert (one.view.limited_by, one.view.paused) == (Limit.HORIZON, ("a-1",))
 
@@ -139,9 +137,9 @@ def test_a_slow_live_split_holds_the_others_by_the_drift() -> None:
 def test_a_paused_split_is_seen_and_so_is_that_it_goes_on() -> None:
     a = SourceInMemory({"a-0": live(180), "a-1": live(180, 169)})
     one = session(a, max_drift="10 minutes", idle_timeout="4 hours")
-    one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+    one.latest_offset(0, {"a-0": 0, "a-1": 0})
     a.records["a-0"] += live(170)
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 2, "a-1": 2}
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}) == {"a-0": 2, "a-1": 2}
     assert one.view is not None
     assert (one.view.paused, one.view.resumed) == ((), ("a-1",))
 
@@ -151,7 +149,7 @@ def test_a_live_query_waits_no_longer_than_a_step() -> None:
     time = TimeInMemory()
     one = session(a, max_drift="10 minutes", idle_timeout="4 hours", time=time)
     began = time.now
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}) == {"a-0": 1, "a-1": 1}
     assert time.now - began == pytest.approx(STEP_S)
 
 
@@ -162,7 +160,7 @@ def test_available_now_ends_with_a_warning_if_the_horizon_stands(
     time = TimeInMemory()
     one = session(a, run=RunInMemory(available_now=True), max_drift="10 minutes", idle_timeout="4 hours", time=time)
     began = time.now
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}) == {"a-0": 1, "a-1": 1}
     assert 2 < time.now - began < 2.5
     one.close()
     assert one.planner.left in caplog.text
@@ -184,7 +182,7 @@ def test_available_now_waits_for_the_clock_only_for_a_moment(ahead_ms: int, read
         sleep=time.sleep,
     )
     one.add(0, a)
-    answer = one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+    answer = one.latest_offset(0, {"a-0": 0, "a-1": 0})
     assert answer == {"a-0": int(read), "a-1": 0}
     assert time.now - began < 10
 
@@ -193,8 +191,8 @@ def test_available_now_leaves_later_records_to_the_next_run() -> None:
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
     one = session(a, run=RunInMemory(available_now=True))
     a.records["a-0"] += minutes(2)
-    assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 2}
-    assert one.latest_offset(0, {"a-0": 2}, None) == {"a-0": 2}
+    assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 2}
+    assert one.latest_offset(0, {"a-0": 2}) == {"a-0": 2}
 
 
 def test_under_available_now_a_held_plan_is_waited_for(url: str, topic: str) -> None:
@@ -205,7 +203,7 @@ def test_under_available_now_a_held_plan_is_waited_for(url: str, topic: str) -> 
     waiting, answers = asked_aside(one, {"a-0": 0})
     waiting.join(0.5)
     assert waiting.is_alive()
-    late.latest_offset(0, {"l-0": 0}, None)
+    late.latest_offset(0, {"l-0": 0})
     waiting.join(60)
     assert answers == [{"a-0": 1}]
     for each in (one, late):

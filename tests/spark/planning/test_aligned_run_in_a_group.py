@@ -22,9 +22,9 @@ PATIENCE = "2 minutes"
 
 def test_no_plan_is_made_above_the_group_s_ceiling(url: str, group: str) -> None:
     fast = session(SourceInMemory({"f-0": minutes(*range(60))}), membership=membership(url, group, "fast"))
-    slow = session(SourceInMemory({"s-0": minutes(*range(60))}), membership=membership(url, group, "slow"))
-    slow.latest_offset(0, {"s-0": 10}, 1)
-    assert fast.latest_offset(0, {"f-0": 10}, None) == {"f-0": 11}
+    slow = session(SourceInMemory({"s-0": minutes(*range(60))}, budget=1), membership=membership(url, group, "slow"))
+    slow.latest_offset(0, {"s-0": 10})
+    assert fast.latest_offset(0, {"f-0": 10}) == {"f-0": 11}
     assert fast.view is not None
     assert (fast.view.limited_by, fast.view.target) == (Limit.GROUP, T0 + 11 * MINUTE - 1)
     assert {held.source for held in fast.view.blocked_by} == {"fast", "slow"}
@@ -36,8 +36,8 @@ def test_the_group_s_drift_is_the_query_s_own_from_the_first_plan_on(url: str, t
     create(url, topic, mode="observe")  # so that the query's own bound shows
     a = SourceInMemory({"a-0": live(180), "a-1": live(180, 179.5, 178, 1)})
     one = session(a, membership=membership(url, topic), idle_timeout="4 hours")
-    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 1, "a-1": 2}
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 2}, None) == {"a-0": 1, "a-1": 2}
+    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}) == {"a-0": 1, "a-1": 2}
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 2}) == {"a-0": 1, "a-1": 2}
     one.close()
 
 
@@ -50,7 +50,7 @@ def test_query_that_proceeds_in_an_outage_keeps_its_splits_aligned() -> None:
         one = session(a, run=RunInMemory(available_now=True), membership=proceeds, max_wait=PATIENCE)
         positions = {"a-0": 0, "a-1": 0}
         for ends in ({"a-0": 10, "a-1": 1}, {"a-0": 20, "a-1": 2}):
-            assert (positions := one.latest_offset(0, positions, 11)) == ends
+            assert (positions := one.latest_offset(0, positions)) == ends
             assert one.view is not None
             assert (one.view.coordinator, one.view.limited_by) == (Coordination.PROCEEDING, Limit.BUDGET)
             assert one.planner.observer.progress(0)["alignmentCoordinator"] == "proceeding"
@@ -63,7 +63,7 @@ def test_without_a_coordinator_a_query_that_is_to_fail_ends_with_an_error() -> N
         fails = membership(url, "g", on_outage="fail", hold_for=1, timeout="100 milliseconds")
         one = session(a, run=RunInMemory(available_now=True), membership=fails, max_wait=PATIENCE)
         with pytest.raises(CoordinatorUnavailable, match="on_outage='fail'"):
-            one.latest_offset(0, {"a-0": 0}, None)
+            one.latest_offset(0, {"a-0": 0})
         one.close()
 
 
@@ -83,7 +83,7 @@ def test_end_of_run_finishes_or_parks_readers_unless_it_failed(
 ) -> None:
     a, b = SourceInMemory({"a-0": minutes(0)}), SourceInMemory({"b-0": minutes(0)})
     one = session(a, b, run=run, membership=membership(url, group, park=park))
-    one.latest_offset(0, {"a-0": 0}, None)
+    one.latest_offset(0, {"a-0": 0})
     one.close()
     assert not one.closed, "one of its sources still reads"
     assert state(url, group) == "active"
@@ -103,17 +103,17 @@ def test_scheduled_query_waits_for_the_next_run_of_a_parked_one(url: str, group:
         return session(source, run=RunInMemory(available_now=True), membership=parks, idle_timeout="3 hours", **more)
 
     first = run("a", a)
-    assert [first.latest_offset(0, {"a-0": n}, None) for n in (0, 1)] == [{"a-0": 1}] * 2
+    assert [first.latest_offset(0, {"a-0": n}) for n in (0, 1)] == [{"a-0": 1}] * 2
     first.close()
     a.records["a-0"] += live(60)
     alone = run("b", b, max_wait="300 milliseconds")
-    assert alone.latest_offset(0, {"b-0": 0}, None) == {"b-0": 1}
+    assert alone.latest_offset(0, {"b-0": 0}) == {"b-0": 1}
     with pytest.raises(WaitedTooLong, match="blocked by a/0"):
-        alone.latest_offset(0, {"b-0": 1}, None)
+        alone.latest_offset(0, {"b-0": 1})
     alone.close()
     again, beside = run("a", a, max_wait=PATIENCE), run("b", b, max_wait=PATIENCE)
     waiting, answers = asked_aside(again, {"a-0": 1})
-    assert [beside.latest_offset(0, {"b-0": n}, None) for n in (1, 2)] == [{"b-0": 2}, {"b-0": 3}]
+    assert [beside.latest_offset(0, {"b-0": n}) for n in (1, 2)] == [{"b-0": 2}, {"b-0": 3}]
     waiting.join()
     assert answers == [{"a-0": 2}]
     for each in (again, beside):
@@ -125,14 +125,14 @@ def test_a_broker_that_is_gone_at_the_end_leaves_no_lease_behind(url: str, topic
     a, ours = SourceInMemory({"a-0": minutes(*range(6))}, budget=2), membership(url, topic)
     one = session(a, membership=ours)
     for position in (0, 2):
-        one.latest_offset(0, {"a-0": position}, 2)
+        one.latest_offset(0, {"a-0": position})
 
     def gone() -> bytes:
         raise ConnectionError("when it is asked how far the last batch would get")
 
     a.jvm.highest = gone  # type: ignore[method-assign]
     with pytest.raises(ConnectionError):
-        one.latest_offset(0, {"a-0": 4}, 2)
+        one.latest_offset(0, {"a-0": 4})
     assert ours.is_due(0)
     one.close()
     assert not ours.is_due(0), "its lease is not kept any longer"
@@ -145,7 +145,7 @@ def test_an_error_while_totals_are_logged_leaves_no_lease_behind(
 ) -> None:
     a = SourceInMemory({"a-0": minutes(0)}).available_now(NOW_MS)
     one = session(a, run=RunInMemory(available_now=True), membership=membership(url, topic))
-    one.latest_offset(0, {"a-0": 0}, None)
+    one.latest_offset(0, {"a-0": 0})
     monkeypatch.setattr("lockgate_spark.telemetry.waits.Waits.close", lambda self: 1 / 0)
     one.end()
     assert state(url, topic) in ("parked", "finished")
@@ -157,9 +157,9 @@ def test_query_that_has_read_all_reports_by_its_last_record(url: str, topic: str
     a = session(SourceInMemory({"a-0": live(180)}), membership=membership(url, topic, "a"), idle_timeout="4 hours")
     b = session(SourceInMemory({"b-0": live(175)}), membership=membership(url, topic, "b"), idle_timeout="4 hours")
     for position in (0, 1):
-        a.latest_offset(0, {"a-0": position}, None)
+        a.latest_offset(0, {"a-0": position})
     assert reported(url, topic, "a") == live(180)[0] - 1
-    assert b.latest_offset(0, {"b-0": 0}, None) == {"b-0": 1}
+    assert b.latest_offset(0, {"b-0": 0}) == {"b-0": 1}
     for each in (a, b):
         each.close()
 
@@ -170,7 +170,7 @@ def test_reports_tell_where_each_split_stands(url: str, group: str) -> None:
         membership=membership(url, group),
         idle_timeout="1 minute",
     )
-    one.latest_offset(0, {"a-0": 1, "a-1": 0}, None)
+    one.latest_offset(0, {"a-0": 1, "a-1": 0})
     splits = inspect(url, group)["readers"][0]["splits"]
     assert (splits["a-0"]["position"], splits["a-0"]["end"]) == (1, 4)
     assert splits["a-0"]["watermark"] == T0 + MINUTE - 1
@@ -184,7 +184,7 @@ def test_a_query_offers_the_others_to_go_as_far_as_its_budget_gets(url: str, top
     one = session(SourceInMemory({"a-0": minutes(*range(100))}, budget=10), membership=membership(url, topic))
     with member(url, topic, "peer") as peer:
         peer.exchange(at(T0 - 1, reach=T0 + 1000 * MINUTE))
-        assert one.latest_offset(0, {"a-0": 0}, 10) == {"a-0": 10}
+        assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 10}
         assert peer.exchange(at(T0, reach=T0 + 1000 * MINUTE)) == T0 + 10 * MINUTE - 1, "just below the eleventh record"
         one.close()
 
@@ -207,10 +207,10 @@ def test_a_record_stamped_2099_or_1970_is_in_no_report(url: str, topic: str, rec
     one = session(SourceInMemory({"a-0": records}), membership=ours, idle_timeout="4 hours", past_bound="1 day")
     with member(url, topic, "peer") as peer:
         peer.exchange(at(first, reach=MAX - 1))
-        assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 3}
+        assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 3}
         assert reported(url, topic) == first - 1
         assert peer.exchange(at(first + 1, reach=MAX - 1)) == last, "as far as it gets"
-        assert one.latest_offset(0, {"a-0": 3}, None) == {"a-0": 3}
+        assert one.latest_offset(0, {"a-0": 3}) == {"a-0": 3}
         assert reported(url, topic) == last - 1
         assert peer.exchange(at(last, reach=MAX - 1)) == last - 1 + MINUTE
         one.close()
@@ -220,10 +220,10 @@ def test_new_split_with_older_records_lowers_report_and_ceiling(url: str, group:
     a = SourceInMemory({"a-0": minutes(*range(10))})
     one = session(a, membership=membership(url, group))
     with member(url, group, "peer") as peer:
-        assert one.latest_offset(0, {"a-0": 5}, None) == {"a-0": 6}
+        assert one.latest_offset(0, {"a-0": 5}) == {"a-0": 6}
         assert peer.exchange(at(T0 + 60 * MINUTE)) == T0 + 6 * MINUTE - 1
         a.records["a-1"] = minutes(2)
-        assert one.latest_offset(0, {"a-0": 6}, None) == {"a-0": 6, "a-1": 1}
+        assert one.latest_offset(0, {"a-0": 6}) == {"a-0": 6, "a-1": 1}
         assert reported(url, group) == T0 + 2 * MINUTE - 1
         assert peer.exchange(at(T0 + 61 * MINUTE)) == T0 + 3 * MINUTE - 1
         one.close()
@@ -233,10 +233,10 @@ def test_a_query_whose_splits_are_all_gone_holds_nobody_any_longer(url: str, gro
     a = SourceInMemory({"a-0": minutes(*range(10))})
     one = session(a, membership=membership(url, group))
     with member(url, group, "peer") as peer:
-        one.latest_offset(0, {"a-0": 5}, None)
+        one.latest_offset(0, {"a-0": 5})
         assert peer.exchange(at(T0 + 60 * MINUTE)) == T0 + 6 * MINUTE - 1
         a.records.clear()
-        assert one.latest_offset(0, {"a-0": 6}, None) == {}
+        assert one.latest_offset(0, {"a-0": 6}) == {}
         assert peer.exchange(at(T0 + 61 * MINUTE)) == T0 + 62 * MINUTE
         one.close()
 
@@ -257,7 +257,7 @@ def test_caught_up_query_blocks_no_other_after_a_restart_of_both(url: str, group
             for name, source in (("a", a), ("b", b))
         }
         for _ in range(2 if run == "1" else 4):
-            read |= {name: one.latest_offset(0, read[name], None) for name, one in queries.items()}
+            read |= {name: one.latest_offset(0, read[name]) for name, one in queries.items()}
         assert (read["a"], read["b"] == ends["b"]) == (ends["a"], run == "2")
         assert reported(url, group, "a") == NOW_MS - MINUTE - 1, "by the clock, and not by its last record"
         for one in queries.values():

@@ -30,9 +30,9 @@ def calls_of_the_second_plan(splits: int, available_now: bool) -> list[str]:
     one = (
         session(source.available_now(NOW_MS), run=RunInMemory(available_now=True)) if available_now else session(source)
     )
-    first = one.latest_offset(0, source.initial(), splits)
+    first = one.latest_offset(0, source.initial())
     counted.calls.clear()
-    one.latest_offset(0, first, splits)
+    one.latest_offset(0, first)
     return counted.calls
 
 

@@ -28,7 +28,7 @@ def test_in_a_replay_a_source_that_is_done_holds_nobody(available_now: bool) -> 
     one = session(done, goes_on, NOW_MS, available_now, Alignment())
     a, b, plans = {"a-0": 0}, {"b-0": 0}, []
     for _ in range(5):
-        a, b = one.latest_offset(0, a, None), one.latest_offset(1, b, 10)
+        a, b = one.latest_offset(0, a), one.latest_offset(1, b)
         assert one.view is not None
         plans.append((b["b-0"], one.view.limited_by, one.view.paused))
     assert plans == [(n, Limit.BUDGET if n < 50 else Limit.END, ()) for n in (10, 20, 30, 40, 50)]
@@ -43,7 +43,7 @@ def test_available_now_leaves_records_beyond_a_done_source_to_next_run(
     first = session(done, goes_on, NOW_MS, True, alignment)
     a, b, ends = {"a-0": 0}, {"b-0": 0}, []
     for _ in range(2):  # no answer above the start is the end of the run for Spark
-        a, b = first.latest_offset(0, a, None), first.latest_offset(1, b, None)
+        a, b = first.latest_offset(0, a), first.latest_offset(1, b)
         ends.append((a["a-0"], b["b-0"]))
     assert ends == [(1, 20)] * 2, "10 minutes above the last record of the other, which may still get one as old"
     assert first.view is not None
@@ -52,5 +52,5 @@ def test_available_now_leaves_records_beyond_a_done_source_to_next_run(
     first.close()
     assert "are left for the next run: a-0 has received no records in this run" in caplog.text
     second = session(done, goes_on, NOW_MS + 2 * HOUR, True, alignment)
-    assert second.latest_offset(0, a, None) == {"a-0": 1}
-    assert second.latest_offset(1, b, None) == {"b-0": 40}
+    assert second.latest_offset(0, a) == {"a-0": 1}
+    assert second.latest_offset(1, b) == {"b-0": 40}

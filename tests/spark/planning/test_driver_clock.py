@@ -87,7 +87,7 @@ class Live:
 
     def _batch(self) -> None:
         """One batch, and what Spark drops of it."""
-        ends = self.session.latest_offset(0, self.position, None)
+        ends = self.session.latest_offset(0, self.position)
         read = {split: self.source.records[split][self.position[split] : end] for split, end in ends.items()}
         watermark = self.highest - DELAY
         for split, times in read.items():

@@ -19,7 +19,7 @@ def in_payload(**records: list[int]) -> SourceInMemory:
 def planned(source: SourceInMemory, mode: str = "align") -> AlignedRun:
     run = AlignedRun(Alignment(mode=mode), RunInMemory(), clock=lambda: 1000.0)  # type: ignore[arg-type]
     run.add(0, source)
-    run.latest_offset(0, dict.fromkeys(source.records, 0), None)
+    run.latest_offset(0, dict.fromkeys(source.records, 0))
     return run
 
 
@@ -46,7 +46,7 @@ def test_partition_read_to_its_end_shows_an_event_time_after_a_restart() -> None
     source = in_payload(p0=[NONE] * 3, p1=[5])
     run = AlignedRun(Alignment(), RunInMemory(), clock=lambda: 1000.0)
     run.add(0, source)
-    run.latest_offset(0, {"a-0": 0, "a-1": 1}, None)
+    run.latest_offset(0, {"a-0": 0, "a-1": 1})
     assert source.looks == 1
 
 
@@ -60,7 +60,7 @@ def test_records_without_a_value_end_nothing_and_are_looked_at_once() -> None:
     source = in_payload(p0=[NONE, NONE])
     source.without_value = {("a-0", 0), ("a-0", 1)}
     run = planned(source)
-    run.latest_offset(0, {"a-0": 0}, None)
+    run.latest_offset(0, {"a-0": 0})
     assert source.looks == 1
 
 
@@ -68,7 +68,7 @@ def test_one_record_with_event_time_shows_that_the_expression_is_right() -> None
     source = in_payload(p0=[5, NONE])
     run = AlignedRun(Alignment(), RunInMemory(), clock=lambda: 1000.0)
     run.add(0, source)
-    run.latest_offset(0, {"a-0": 1}, None)
+    run.latest_offset(0, {"a-0": 1})
     assert source.looks == 1
 
 
@@ -76,7 +76,7 @@ def test_what_has_given_a_time_once_is_never_ended() -> None:
     source = in_payload(p0=[5])
     run = planned(source)
     source.records["a-0"] += [NONE] * 2 * LOOKED
-    run.latest_offset(0, {"a-0": 1}, None)
+    run.latest_offset(0, {"a-0": 1})
     assert source.looks == 0
 
 
@@ -85,7 +85,7 @@ def test_a_topic_that_is_filled_later_is_looked_at_then() -> None:
     run = planned(source)
     source.records["a-0"].append(NONE)
     with pytest.raises(ConfigurationError, match="any of the 1 records"):
-        run.latest_offset(0, {"a-0": 0}, None)
+        run.latest_offset(0, {"a-0": 0})
 
 
 def test_kafkas_own_timestamp_is_not_looked_at() -> None:

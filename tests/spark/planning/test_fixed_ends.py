@@ -43,7 +43,7 @@ class Nightly:
         source = MarkedSource(self.jvm)
         source.available_now(NOW_MS + int(self.time.now - BEGAN_S) * 1000)
         one = session(source, run=self.run_state, time=self.time, max_drift="1 minute")
-        while (ends := one.latest_offset(0, self.positions, None)) != self.positions:
+        while (ends := one.latest_offset(0, self.positions)) != self.positions:
             read = [time for split in ends for _, time in self.jvm.sent(split, self.positions[split], ends[split])]
             self.late += sum(time <= self.highest - DELAY for time in read)
             self.highest, self.positions = max([self.highest, *read]), ends

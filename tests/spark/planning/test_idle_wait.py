@@ -26,7 +26,7 @@ def idle(*sources: SourceInMemory, ticks: Ticks | None = None) -> AlignedRun:
         one.add(i, source)
     for position in (0, 1):
         for i, source in enumerate(sources):
-            one.latest_offset(i, dict.fromkeys(source.records, position), None)
+            one.latest_offset(i, dict.fromkeys(source.records, position))
     return one
 
 
@@ -34,11 +34,11 @@ def test_the_broker_is_left_alone_until_a_record_comes_in_any_source() -> None:
     a, b = SourceInMemory({"a-0": [T0]}), SourceInMemory({"b-0": [T0]})
     one = idle(a, b)
     asked = a.log.look_ups
-    assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
+    assert one.latest_offset(0, {"a-0": 1}) == {"a-0": 1}
     assert a.log.look_ups == asked
     b.records["b-0"].append(T0 + 1)
-    one.latest_offset(0, {"a-0": 1}, None)
-    assert one.latest_offset(1, {"b-0": 1}, None) == {"b-0": 2}
+    one.latest_offset(0, {"a-0": 1})
+    assert one.latest_offset(1, {"b-0": 1}) == {"b-0": 2}
 
 
 def test_a_new_partition_is_seen_within_a_second() -> None:
@@ -47,9 +47,9 @@ def test_a_new_partition_is_seen_within_a_second() -> None:
     # a new partition is nothing to wait for
     a.comes = lambda ends, seconds: False  # type: ignore[method-assign]
     a.records["a-1"] = [T0]
-    assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1}
+    assert one.latest_offset(0, {"a-0": 1}) == {"a-0": 1}
     ticks.now += 1
-    assert one.latest_offset(0, {"a-0": 1}, None) == {"a-0": 1, "a-1": 1}
+    assert one.latest_offset(0, {"a-0": 1}) == {"a-0": 1, "a-1": 1}
 
 
 def test_idle_sources_share_the_wait() -> None:
@@ -58,6 +58,6 @@ def test_idle_sources_share_the_wait() -> None:
     one = idle(a, b)
     for source in (a, b):
         source.comes = lambda ends, seconds: bool(waited.append(seconds))  # type: ignore[method-assign]
-    one.latest_offset(0, {"a-0": 1}, None)
+    one.latest_offset(0, {"a-0": 1})
     assert len(waited) == 2
     assert sum(waited) <= 0.1

@@ -40,7 +40,7 @@ class Reader:
             logged = {0: dict(self.position)} if self.slices else {}
             self._run = session(self.source, run=RunInMemory(logged=logged, kept=self.kept), **self.alignment)
         for _ in range(batches):
-            end = self._run.latest_offset(0, self.position, self.source.budget)
+            end = self._run.latest_offset(0, self.position)
             if end == self.position:
                 break
             assert self._run.slice is not None
@@ -268,10 +268,10 @@ def test_records_deleted_after_the_look_ahead_are_missing() -> None:
         begin=lambda look: ahead.append(look) or (lambda: None),  # type: ignore[func-returns-value]
         slice="1 hour",
     )
-    end = one.latest_offset(0, source.initial(), source.budget)
+    end = one.latest_offset(0, source.initial())
     ahead.pop()()
     source.trim("a-0", end["a-0"] + 100)
-    one.latest_offset(0, end, source.budget)
+    one.latest_offset(0, end)
     assert one.slice is not None
     assert not one.slice.complete
     assert one.slice.missing_from == ("a-0",)

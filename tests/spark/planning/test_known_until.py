@@ -33,11 +33,11 @@ def test_caught_up_split_is_known_until_just_before_the_request() -> None:
     alignment = Alignment(idle_timeout="1 minute", max_drift="1 minute")
     one = AlignedRun(alignment, RunInMemory(), clock=source.clock, ticks=going_with(source.clock))
     one.add(0, source)
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 0}, None) == {"a-0": 1, "a-1": 1}
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 0}) == {"a-0": 1, "a-1": 1}
     assert source.log.learned["a-0"].known_until == NOW_MS
     assert one.view is not None
     assert one.view.read_limit == NOW_MS - 1, "until then less idle_timeout, and the drift more"
     before = source.now
     assert before > NOW_MS + 5 * MINUTE
-    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 2}, "and with the next look it is read"
+    assert one.latest_offset(0, {"a-0": 1, "a-1": 1}) == {"a-0": 1, "a-1": 2}, "and with the next look it is read"
     assert source.log.learned["a-0"].known_until == before

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate_spark import align
-from lockgate_spark.planning.steps import Least, PlanBasis, put_off
+from lockgate_spark.logs.unread import Least
+from lockgate_spark.planning.steps import PlanBasis, put_off
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import WindowedCount, kafka_stream

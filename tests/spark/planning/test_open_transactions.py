@@ -31,7 +31,7 @@ def test_what_is_said_of_an_open_transaction_names_it_and_waits_for_no_0_s(
         if second < 120:
             jvm.entries["a-1"].append(Entry(Kind.MARKER, now))
             jvm.stable["a-1"] = len(jvm.entries["a-1"])
-        positions = one.latest_offset(0, positions, None)
+        positions = one.latest_offset(0, positions)
     one.close()
     assert not [line for line in caplog.messages if re.search(r"\b0 m?s\b", line)]
     said = [line for line in caplog.messages if "a transaction has been open since" in line]

@@ -30,9 +30,9 @@ def test_paused_reader_reports_which_record_is_deleted_first(url: str, topic: st
     a = SourceInMemory({"a-0": minutes(0, 1, 2, 3, 4, 7, 8), "a-1": minutes(0, 1, 2, 3, 4, 6, 8)})
     a.jvm.config = KEPT_FOR_A_YEAR
     one = session(a, membership=membership(url, topic))
-    assert one.latest_offset(0, {newer: 2, older: 0}, None) == {newer: 2, older: 1}
+    assert one.latest_offset(0, {newer: 2, older: 0}) == {newer: 2, older: 1}
     assert facts(url, topic)["retained_until"] is None, "of the first report no plan has been made"
-    one.latest_offset(0, {newer: 2, older: 1}, None)
+    one.latest_offset(0, {newer: 2, older: 1})
     shown = facts(url, topic)
     assert (shown["retained_until"], shown["retention_split"]) == (minutes(1)[0] + 365 * DAY_MS, older)
     one.close()
@@ -47,8 +47,8 @@ def test_late_rows_and_rows_saved_are_told_by_reader_and_by_query(url: str, topi
     )
     one.tell_late(1, 7)
     for position in (0, 5):
-        one.latest_offset(0, {"a-0": position}, 5)
-        one.latest_offset(1, {"b-0": position}, 5)
+        one.latest_offset(0, {"a-0": position})
+        one.latest_offset(1, {"b-0": position})
     first, second = (facts(url, topic, subtask=i) for i in (0, 1))
     assert (first["late_rows"], second["late_rows"]) == (None, 7)
     assert (first["rows_saved"], second["rows_saved"]) == (0, None)
@@ -61,12 +61,12 @@ def test_the_largest_lag_of_a_producer_is_told(url: str, topic: str) -> None:
     time = TimeInMemory()
     a = SourceInMemory({"a-0": live(60), "a-1": live(60)})
     one = session(a, membership=membership(url, topic), time=time)
-    one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
-    one.latest_offset(0, {"a-0": 1, "a-1": 1}, None)
+    one.latest_offset(0, {"a-0": 0, "a-1": 0})
+    one.latest_offset(0, {"a-0": 1, "a-1": 1})
     a.records["a-1"] += live(10)
     time.now += 2
-    one.latest_offset(0, {"a-0": 1, "a-1": 1}, None)
-    one.latest_offset(0, {"a-0": 1, "a-1": 2}, None)
+    one.latest_offset(0, {"a-0": 1, "a-1": 1})
+    one.latest_offset(0, {"a-0": 1, "a-1": 2})
     one.close()
     assert facts(url, topic)["producer_lag_ms"] == 10 * MINUTE
 
@@ -77,7 +77,7 @@ def test_a_run_without_a_group_makes_no_facts(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(QueryFacts, "added", made)
     one = session(SourceInMemory({"a-0": minutes(*range(9))}))
-    assert one.latest_offset(0, {"a-0": 0}, None) == {"a-0": 9}
+    assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 9}
     one.close()
 
 
@@ -104,7 +104,7 @@ def test_coordinator_that_ignores_reader_stats_changes_nothing(url: str, topic: 
             peer.exchange(at(minutes(2)[0]))
             ours = membership(url, group, transport=transport)
             one = session(a, membership=ours)
-            ends.append((one.latest_offset(0, {"a-0": 0}, 3), one.latest_offset(0, {"a-0": 3}, 3), ours.ceiling))
+            ends.append((one.latest_offset(0, {"a-0": 0}), one.latest_offset(0, {"a-0": 3}), ours.ceiling))
             assert (facts(url, group) is None) is isinstance(transport, Ignoring)
             one.close()
     assert ends[0] == ends[1]

@@ -43,11 +43,11 @@ def plan(
     clock = clock or Clock()
     session = AlignedRun(alignment, RunInMemory(), None, clock, ticks=going_with(clock))
     session.add(0, source)
-    return session, plan_again(session, {"a-0": 0, "a-1": 0}, budget)
+    return session, plan_again(session, {"a-0": 0, "a-1": 0})
 
 
-def plan_again(session: AlignedRun, start: dict[str, int], budget: int | None = None) -> BatchAlignment:
-    session.latest_offset(0, start, budget)
+def plan_again(session: AlignedRun, start: dict[str, int]) -> BatchAlignment:
+    session.latest_offset(0, start)
     assert session.view is not None
     return session.view
 

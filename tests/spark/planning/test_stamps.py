@@ -99,7 +99,7 @@ def plans(membership_of: Membership | None) -> None:
     one = session(a, membership=membership_of, clock=lambda: clock[0], max_drift="1 minute", idle_timeout="30 days")
     for _ in range(12):
         clock[0] += 11
-        one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+        one.latest_offset(0, {"a-0": 0, "a-1": 0})
     one.close()
 
 

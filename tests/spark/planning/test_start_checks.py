@@ -31,7 +31,7 @@ def told(caplog: pytest.LogCaptureFixture, run: RunInMemory, **alignment: object
     with caplog.at_level(logging.INFO, "lockgate"):
         one = AlignedRun(Alignment(**alignment), run, clock=lambda: 1000.0)  # type: ignore[arg-type]
         one.add(0, SourceInMemory({"a-0": [1]}))
-        one.latest_offset(0, {"a-0": 0}, None)
+        one.latest_offset(0, {"a-0": 0})
     return caplog.text
 
 

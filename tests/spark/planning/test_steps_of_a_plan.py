@@ -90,10 +90,10 @@ def traced(url: str, group: str, **alignment: Any) -> Steps:
     source.jvm.config = f"delete\t{14_400_000}\t-1\tCreateTime"
     source.log = KafkaSplitLog(Counted(source.jvm, steps))
     one = session(source, membership=membership(url, group), **alignment)
-    ends = one.latest_offset(0, {"a-0": 0, "a-1": 0}, 8)
+    ends = one.latest_offset(0, {"a-0": 0, "a-1": 0})
     sys.setprofile(steps)
     try:
-        one.latest_offset(0, ends, 8)
+        one.latest_offset(0, ends)
     finally:
         sys.setprofile(None)
     one.close()

@@ -106,7 +106,7 @@ def test_each_plan_is_shown_and_the_end_of_the_run_takes_the_gauges_away() -> No
     one.add(0, SourceInMemory({"a-0": [60_000, 120_000, 180_000]}, budget=2))
     targets = []
     for position in (0, 2):
-        one.latest_offset(0, {"a-0": position}, 2)
+        one.latest_offset(0, {"a-0": position})
         assert one.view is not None
         targets.append(one.view.target)
     assert [values["targetMs"] for values in shown.values] == targets
@@ -123,7 +123,7 @@ def test_while_a_query_waits_inside_a_plan_its_gauges_say_for_how_long() -> None
     one = AlignedRun(Alignment(idle_timeout="1 day"), run, clock=lambda: next(seconds), gauges=shown)
     one.add(0, source)
     shown.at(3, lambda: setattr(run, "active", False))
-    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}, None) == {"a-0": 0, "a-1": 0}
+    assert one.latest_offset(0, {"a-0": 0, "a-1": 0}) == {"a-0": 0, "a-1": 0}
     paused = [values["pausedMs"] or 0 for values in shown.values[:3]]
     assert paused[0] == 0
     assert paused[0] < paused[1] < paused[2]

@@ -68,15 +68,15 @@ def test_waits_for_group_and_coordinator_are_readable(topic: str, caplog: pytest
         fast = session(source, membership=ours, time=(time := TimeInMemory()))
         slow.exchange(at(T0 - 1))
         start = {"f-0": 0, "f-1": 0}
-        ends = fast.latest_offset(0, start, None)
+        ends = fast.latest_offset(0, start)
         for _ in range(4):
             now.s, time.now = now.s + 100, time.now + 100
-            ends = fast.latest_offset(0, ends, None)
+            ends = fast.latest_offset(0, ends)
         in_group = said(fast)
         coordinator.kill()
         for _ in range(4):
             now.s, time.now = now.s + 100, time.now + 100
-            fast.latest_offset(0, ends, None)
+            fast.latest_offset(0, ends)
         away = said(fast)
         fast.close()
     text = lines(caplog, in_group, away)
@@ -96,7 +96,7 @@ def test_a_query_before_the_coordinator_s_first_answer_speaks_to_people(
         url = coordinator.url
     with member(url, "g", "fast", timeout="1 second") as ours:
         one = session(SourceInMemory({"f-0": minutes(0)}), membership=ours, time=TimeInMemory())
-        one.latest_offset(0, {"f-0": 0}, None)
+        one.latest_offset(0, {"f-0": 0})
         found = lines(caplog, said(one))
         one.close()
     assert any("fast waits for the coordinator and reads nothing before its first answer" in line for line in found)
@@ -110,18 +110,18 @@ def test_waits_for_a_silent_split_or_a_window_are_readable(
     time = TimeInMemory()
     source = SourceInMemory({"a-0": live(9, 3, 0.5), "a-1": live(10)})
     one = session(source, time=time, idle_timeout="5 minutes", max_drift="4 minutes")
-    ends = one.latest_offset(0, {"a-0": 0, "a-1": 0}, None)
+    ends = one.latest_offset(0, {"a-0": 0, "a-1": 0})
     for _ in range(4):
         time.now += 5
-        ends = one.latest_offset(0, ends, None)
+        ends = one.latest_offset(0, ends)
     silent = said(one)
     one.close()
     hour = 60 * MINUTE
     sliced = SourceInMemory({"a-0": [NOW_MS - hour - 1, NOW_MS + 1, NOW_MS + 2]})
     run = RunInMemory(available_now=True)
     two = session(sliced.available_now(NOW_MS), run=run, time=TimeInMemory(), slice="1 hour", slice_zone="epoch")
-    ends = two.latest_offset(0, {"a-0": 0}, None)
-    two.latest_offset(0, ends, None)
+    ends = two.latest_offset(0, {"a-0": 0})
+    two.latest_offset(0, ends)
     left = two.planner.left
     two.close()
     text = lines(caplog, silent, left)
@@ -137,7 +137,7 @@ def test_an_error_after_too_long_a_wait_speaks_to_people(url: str, topic: str) -
     with member(url, topic, "orders") as ours:
         one = session(source, run=RunInMemory(available_now=True), membership=ours, max_wait="300 milliseconds")
         with pytest.raises(WaitedTooLong) as raised:
-            one.latest_offset(0, {"a-0": 0}, None)
+            one.latest_offset(0, {"a-0": 0})
         one.close()
     assert not RAW.search(str(raised.value)), raised.value
     assert "never/0, which has reported no event time yet" in str(raised.value)

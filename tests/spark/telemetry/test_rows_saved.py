@@ -73,7 +73,7 @@ def told(
     while positions != before:
         before, positions = (
             positions,
-            [one.latest_offset(i, positions[i], source.budget) for i, source in enumerate(made)],
+            [one.latest_offset(i, positions[i]) for i, source in enumerate(made)],
         )
         assert one.view is not None
         found.append(one.view.rows_saved)
@@ -170,7 +170,7 @@ def live(one: AlignedRun, source: SourceInMemory, *batches: tuple[str, int]) -> 
     for split, behind in batches:
         if split:
             source.records[split].append(NOW_MS - behind * MINUTE)
-        position = one.latest_offset(0, position, None)
+        position = one.latest_offset(0, position)
         assert position == {name: len(log) for name, log in source.records.items()}
         assert one.view is not None
         found.append(one.view.rows_saved)
@@ -196,13 +196,13 @@ def test_a_topic_made_anew_is_played_from_its_beginning() -> None:
     one = session([source], [on(0)])
     position, found = source.initial(), [0]
     while position != {split: len(log) for split, log in logs.items()}:
-        position = one.latest_offset(0, position, 50)
+        position = one.latest_offset(0, position)
         assert one.view is not None
         found.append(one.view.rows_saved or 0)
     source.records |= again
     position = dict.fromkeys(again, 0)
     for _ in range(100):
-        position = one.latest_offset(0, position, 50)
+        position = one.latest_offset(0, position)
         found.append(one.view.rows_saved or 0)
     assert found == sorted(found)
     assert position == {split: len(log) for split, log in again.items()}
@@ -214,10 +214,10 @@ def test_recreated_log_restarts_the_simulation_at_the_position() -> None:
     source = SourceInMemory(logs, 50)
     one, position = session([source], [on(0)]), source.initial()
     for _ in range(3):
-        position = one.latest_offset(0, position, 50)
+        position = one.latest_offset(0, position)
     source.records["a-1"] = even((0, 1), (6, 25))["a-1"]
     assert position["a-1"] == 0
-    while position != (position := one.latest_offset(0, position, 50)):
+    while position != (position := one.latest_offset(0, position)):
         assert one.view is not None
     left = {"a-0": logs["a-0"][150:], "a-1": source.records["a-1"]}
     assert one.view.rows_saved == pytest.approx(exact([(left, 50)], [on(0)]), rel=0.1)

@@ -27,8 +27,7 @@ from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Sampled
-from lockgate_spark.planning.steps import Least
+from lockgate_spark.logs.unread import Least, Sampled
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")
@@ -125,7 +124,7 @@ class Stream(SparkProxy):
         kafka = self._kafka("KafkaLog")
         reader = kafka if event_time is None else event_time.read_by(kafka)
         self.log = KafkaSplitLog(reader, in_payload=event_time is not None)
-        self.budget, self._least = limits_of(self._limit)
+        self.budget, self.least = limits_of(self._limit)
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
         self._watched: Offsets | None = None
@@ -151,9 +150,9 @@ class Stream(SparkProxy):
     def _decide(self, start: str) -> Any:
         if self._aligned.alignment.mode == "observe":
             native = self._java.latestOffset(self._java.deserializeOffset(start), self._limit)
-            self._aligned.observe(self._index, parse(start), self.budget, parsed(native) or {})
+            self._aligned.observe(self._index, parse(start), parsed(native) or {})
             return native
-        end = self._aligned.latest_offset(self._index, parse(start), self.budget, self._least)
+        end = self._aligned.latest_offset(self._index, parse(start))
         # Without an end no topic matches: for None Spark waits, and runs no batch.
         return self._java.deserializeOffset(render(end)) if end else None
 

@@ -39,11 +39,19 @@ class Sampled(NamedTuple):
     value: str
 
 
+class Least(NamedTuple):
+    """The smallest batch of one source that is worth reading, and the longest wait for it."""
+
+    offsets: int
+    delay_ms: int
+
+
 class Source(Protocol):
     """One aligned source of a query."""
 
     log: KafkaSplitLog
     budget: int | None  # the maximum number of offsets in a batch
+    least: Least | None
     fixed_at: int | None  # wall-clock time (ms) just before the ends were fixed under AvailableNow
 
     @property

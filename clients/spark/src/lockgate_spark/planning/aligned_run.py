@@ -25,7 +25,7 @@ from lockgate_spark.planning.empty_plans import EmptyPlans
 from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Run
-from lockgate_spark.planning.steps import Least, Planned
+from lockgate_spark.planning.steps import Planned
 from lockgate_spark.report.findings import Findings
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -116,14 +116,11 @@ class AlignedRun:
         self.sources[index] = source
         self._open += 1
 
-    def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
+    def latest_offset(self, index: int, start: Offsets) -> Offsets:
         """Return the offsets at which the next batch of source `index`, which begins at `start`,
         ends. The call for the leading source makes the plan for all, and may wait until records may
-        be read. `budget` is the maximum number of offsets to read, and `least` the smallest batch
-        that is worth reading. Raises the errors of `EmptyPlans.wait`.
+        be read. Raises the errors of `EmptyPlans.wait`.
         """
-        self.sources[index].budget = budget
-        self.planner.least[index] = least
         if self._leader is None:
             self._leader = index
         if index == self._leader:
@@ -134,19 +131,19 @@ class AlignedRun:
             self.planner.look_ahead({i: self._position(i) for i in self.sources})
         return answer
 
-    def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
+    def observe(self, index: int, start: Offsets, native: Offsets) -> None:
         """Make a plan in observe mode, and compare it with `native`, the offsets up to which Spark
-        reads anyway. Errors are only logged. The other arguments are those of `latest_offset`.
+        reads anyway. Errors are only logged.
         """
         view = None
         try:
-            planned = self.latest_offset(index, start, budget)
+            planned = self.latest_offset(index, start)
             self.planner.observer.read_natively(index, start, native, planned)
             view = self.view
         except Exception as error:
             self.planner.observer.plan_failed(error)
         self._serve(index, native)
-        self.tell_report(lambda report: report.read(index, start, native, view, budget))
+        self.tell_report(lambda report: report.read(index, start, native, view, self.sources[index].budget))
 
     def tell_late(self, index: int, total: int) -> None:
         """Set the number of late rows of source `index` in the run so far."""

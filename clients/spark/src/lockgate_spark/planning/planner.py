@@ -28,7 +28,7 @@ from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import window_aligned
-from lockgate_spark.planning.steps import Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft, put_off
+from lockgate_spark.planning.steps import Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft, put_off
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import BatchAlignment, describe
@@ -43,9 +43,7 @@ plan.
 
 
 class Planner:
-    """Makes the plans of one run, with the arguments of `AlignedRun`. `least` is the smallest batch
-    that is worth reading, by source.
-    """
+    """Makes the plans of one run, with the arguments of `AlignedRun`."""
 
     def __init__(
         self,
@@ -68,7 +66,6 @@ class Planner:
         self._retention = Retention(margin, tells=membership is not None)
         self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
-        self.least: dict[int, Least | None] = {}
         self._look: Look | None = None  # that of the last plan
         self._asked = 0  # the number of requests to Kafka up to the last plan
         self._made: Planned | None = None  # the last plan
@@ -98,7 +95,7 @@ class Planner:
             windows=None if slices is None else slices.windows,
             whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
             safe_from=self._retention.look(plan, look.unread, now),
-            least={} if self._observes or self.run.available_now else self.least,
+            least={} if self._observes or self.run.available_now else {i: s.least for i, s in self.sources.items()},
             since_batch_ms=None if self._batch_at is None else (self.ticks() - self._batch_at) * 1000,
         )
         for keep in FILTERS:

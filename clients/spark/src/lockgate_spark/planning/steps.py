@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from lockgate import watermark
 from lockgate.plan.answers import LogAnswers, Unasked
@@ -12,7 +12,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
 from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.logs.unread import Key, Least, Unread
 
 T = TypeVar("T")
 
@@ -42,13 +42,11 @@ class Look:
 
     def holds_unseen(self, now: float) -> bool:
         """Return whether a plan may still be made from this look at `now` (s since 1970), although
-        records may have come since: for ten seconds (`AHEAD_S`), if a budget limits the batch and
-        is still the same. The batch is then full without the new records, which will not be late,
-        because the plan allows for records that are still to come.
+        records may have come since: for ten seconds (`AHEAD_S`), if a budget limits the batch. The
+        batch is then full without the new records, which will not be late, because the plan allows
+        for records that are still to come.
         """
-        budgets = {i: source.budget for i, source in self.unread.sources.items()}
-        in_time = 0 <= now - self.asked_at < AHEAD_S
-        return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
+        return 0 <= now - self.asked_at < AHEAD_S and self.answers.limit is Limit.BUDGET
 
 
 def answered(step: Callable[[], T], look: Look) -> T:
@@ -80,15 +78,6 @@ class PlanCeiling:
 def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
     """Return the plan of `draft` that reads no record above `ceiling`."""
     return draft.plan(ceiling.at)
-
-
-class Least(NamedTuple):
-    """The smallest batch of one source that is worth reading: its `offsets`, and the longest wait
-    for it.
-    """
-
-    offsets: int
-    delay_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
