@@ -13,6 +13,7 @@ from lockgate_spark.event_times import Credible
 from lockgate_spark.logs import kafka, requests
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.planning.planner import Planner
+from lockgate_spark.planning.run import Query
 from support.ends import look
 from support.marked_logs import Entry, JvmMarkedLog, Kind, MarkedSource
 from support.runs import RunInMemory
@@ -250,7 +251,7 @@ def late_rows(committed: bool, budget: int | None) -> int:
     jvm = JvmMarkedLog({}, entries={"t-0": [], "t-1": []}, committed=committed, window=50)
     source, now, opened = MarkedSource(jvm, budget), clock, 0
     alignment = Alignment(max_drift="20 seconds", idle_timeout="1 minute", max_out_of_orderness=0)
-    planner = Planner(alignment, RunInMemory(), None, {0: source}, lambda: now / SECOND, lambda: now / SECOND)
+    planner = Planner(Query(alignment, RunInMemory(), None, {0: source}), lambda: now / SECOND, lambda: now / SECOND)
     positions, top, late, read = source.initial(), 0, 0, 0
     for second in range(700):
         now = clock + second * SECOND
@@ -299,7 +300,7 @@ def test_what_a_plan_is_cut_to_below_its_own_target_is_looked_at_too() -> None:
     ]
     source = MarkedSource(JvmMarkedLog({}, entries={"t-0": entries}), budget=4)
     alignment = Alignment(max_drift="1 minute", slice="10 seconds")
-    planner = Planner(alignment, SlicedRun(), None, {0: source}, lambda: 10.0**6, lambda: 10.0**6)
+    planner = Planner(Query(alignment, SlicedRun(), None, {0: source}), lambda: 10.0**6, lambda: 10.0**6)
     plan = planner.plan({0: {"t-0": 0}}).plan
     assert plan.target == 9_999, "where a window ends, and not at the budget"
     assert plan.splits[0, "t-0"].end == 3

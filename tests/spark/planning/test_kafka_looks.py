@@ -4,6 +4,7 @@ import pytest
 
 from lockgate_spark import Alignment
 from lockgate_spark.planning.planner import Planner
+from lockgate_spark.planning.run import Query
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import NOW_MS, live, minutes
 
@@ -28,7 +29,7 @@ def test_look_holds_for_a_second_while_nothing_moves(
     now = [NOW_MS / 1000]
     sources = {0: SourceInMemory({"a-1": [], **logs}, budget=8)}
     alignment = Alignment(max_out_of_orderness=0)
-    looker = Planner(alignment, RunInMemory(), None, sources, lambda: now[0], lambda: now[0]).looker
+    looker = Planner(Query(alignment, RunInMemory(), None, sources), lambda: now[0], lambda: now[0]).looker
     first = looker.look({0: READ}, 0)
     now[0] += later_s
     assert (looker.look({0: start}, 0) is first) == holds

@@ -24,7 +24,7 @@ from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.empty_plans import EmptyPlans
 from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.planning.planner import Planner
-from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.run import Query, Run
 from lockgate_spark.planning.steps import Planned
 from lockgate_spark.report.findings import Findings
 from lockgate_spark.report.run_report import RunReport
@@ -65,7 +65,7 @@ class AlignedRun:
         # whether the last report of the executors failed, which was logged
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
-        self.planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
+        self.planner = Planner(Query(alignment, run, membership, self.sources), clock, ticks, begin)
         self._empty_plans = EmptyPlans(self.planner, sleep or self._closed.wait)
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report

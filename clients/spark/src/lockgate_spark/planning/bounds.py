@@ -16,15 +16,14 @@ because the clock then limits how far the other splits may be read. If the split
 the others wait for the split that much longer.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
 from lockgate import watermark
 from lockgate.plan.model import Backlog, Bounds
-from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.planning.run import Query
 from lockgate_spark.query_watermark import Checkpointed
 
 ENOUGH = 50
@@ -69,10 +68,8 @@ class QueryBounds:
     query before its first use.
     """
 
-    def __init__(
-        self, alignment: Alignment, run: Checkpointed, membership: Membership | None, sources: Mapping[int, Source]
-    ) -> None:
-        self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
+    def __init__(self, query: Query) -> None:
+        self._query = query
         self._seen = 0
         self._sampled_at: float | None = None
 
@@ -82,9 +79,9 @@ class QueryBounds:
         """
         if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
             self._sampled_at = now
-            for i, source in self._sources.items():
+            for i, source in self._query.sources.items():
                 source.log.sample(unread.positions[i], unread.ends[i])
-        logs = (source.log for source in self._sources.values())
+        logs = (source.log for source in self._query.sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
@@ -94,14 +91,14 @@ class QueryBounds:
         if self.are_promised:
             return backlogs
         most = most_learned(self.now().max_drift)
-        compared = {key: self._sources[key[0]].log.learned[key[1]].points.compared for key in backlogs}
+        compared = {key: self._query.sources[key[0]].log.learned[key[1]].points.compared for key in backlogs}
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self, *, in_order: bool = False) -> Bounds:
         """Return the present bounds; with `in_order`, without the measured out-of-orderness."""
-        drift = None if self._membership is None else self._membership.max_drift
+        drift = None if self._query.membership is None else self._query.membership.max_drift
         seen = 0 if in_order else self._seen
-        return own_bounds(self._alignment, self.delay, seen, in_payload=self.in_payload, group_drift=drift)
+        return own_bounds(self._query.alignment, self.delay, seen, in_payload=self.in_payload, group_drift=drift)
 
     @property
     def most_disorder(self) -> int:
@@ -112,12 +109,12 @@ class QueryBounds:
     @property
     def are_promised(self) -> bool:
         """Whether the user has set `max_out_of_orderness`."""
-        return self._alignment.max_out_of_orderness is not None
+        return self._query.alignment.max_out_of_orderness is not None
 
     @cached_property
     def delay(self) -> int | None:
         """The delay (ms) as in `delay_of`."""
-        return delay_of(self._run)
+        return delay_of(self._query.run)
 
     def spark_watermark(self, read_upto: int) -> int:
         """Return Spark's watermark (ms) after all records up to the event time `read_upto` (ms)
@@ -130,9 +127,9 @@ class QueryBounds:
     @cached_property
     def _stored_watermark(self) -> int | None:
         """Spark's watermark (ms) in the checkpoint when this run began; None in observe mode."""
-        return None if self._alignment.mode == "observe" else self._run.logged_watermark()
+        return None if self._query.observes else self._query.run.logged_watermark()
 
     @property
     def in_payload(self) -> bool:
         """Whether the event time of a source is in the payload."""
-        return any(source.event_time is not None for source in self._sources.values())
+        return any(source.event_time is not None for source in self._query.sources.values())

@@ -42,8 +42,8 @@ class EmptyPlans:
     """
 
     def __init__(self, planner: Planner, sleep: Callable[[float], object]) -> None:
-        self._planner, self._sleep, self._ticks = planner, sleep, planner.ticks
-        self._alignment, self._run, self._membership = planner.alignment, planner.run, planner.membership
+        self._planner, self._query, self._sleep, self._ticks = planner, planner.query, sleep, planner.ticks
+        self._membership = planner.membership
         self._until = 0.0  # by the monotonic clock
         self._ends: Mapping[int, Offsets] | None = None  # of an idle query
 
@@ -53,7 +53,7 @@ class EmptyPlans:
         others. Raises `WaitedTooLong` if a run under AvailableNow waits longer than `max_wait`, and
         the errors of `Planner.plan`.
         """
-        interval_s = 0.0 if self._run.available_now else self._run.interval_s
+        interval_s = 0.0 if self._query.run.available_now else self._query.run.interval_s
         since = risen = self._ticks()
         horizon = planned.plan.ceiling
         while self._holds(planned):
@@ -67,19 +67,19 @@ class EmptyPlans:
             if plan.limit is Limit.HORIZON and (self._planner.looker.producers.careful or soon):
                 risen = now
                 continue
-            if not self._run.available_now:
+            if not self._query.run.available_now:
                 if plan.limit is not Limit.GROUP or now - since >= interval_s:
                     break
                 continue
             # The ceiling does not reach a record stamped 2099 within `idle_timeout`, for example.
-            will_reach = below <= bounds_of(self._alignment).idle_timeout
+            will_reach = below <= bounds_of(self._query.alignment).idle_timeout
             if plan.limit is not Limit.HORIZON or (plan.ceiling > horizon and will_reach):
                 horizon, risen = plan.ceiling, now
             if now - risen > _STALLED_S:
                 break
             what = f"nothing above {watermark.instant(plan.ceiling)} could be read for {spoken_s(now - since)}"
             event = None if self._membership is None else self._membership.last
-            check_max_wait(self._alignment, now - since, what, event)
+            check_max_wait(self._query.alignment, now - since, what, event)
         return planned
 
     def begin(self, planned: Planned) -> None:
@@ -95,13 +95,13 @@ class EmptyPlans:
         the wait for a record to come, or for the next plan to be due.
         """
         left = self._until - self._ticks()
-        if left <= 0 or self._alignment.mode == "observe":
+        if left <= 0 or self._query.observes:
             return False
         if self._ends is None:
             self._pause(left)
             return False
-        share = min(left, STEP_S) / max(1, len(self._planner.sources))
-        if any(source.comes(self._ends.get(i, {}), share) for i, source in self._planner.sources.items()):
+        share = min(left, STEP_S) / max(1, len(self._query.sources))
+        if any(source.comes(self._ends.get(i, {}), share) for i, source in self._query.sources.items()):
             self._until = 0.0
             return False
         return True
@@ -112,7 +112,7 @@ class EmptyPlans:
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
-        return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
+        return plan.offsets == 0 and waits and self._query.run.is_active() and not self._query.observes
 
     def _pause(self, seconds: float, *, for_group: bool = True) -> None:
         """Wait at most until the run ends or, if `for_group`, news of the group may matter."""

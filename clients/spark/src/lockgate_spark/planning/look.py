@@ -8,16 +8,15 @@ from functools import cached_property
 
 from lockgate.plan.answers import LogAnswers
 from lockgate.plan.search import Curve
-from lockgate_http.group.membership import Membership
-from lockgate_spark.config import Alignment, credible_at
+from lockgate_spark.config import credible_at
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Source, Unread
+from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.event_time_check import EventTimeCheck
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.producers import Producers
-from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, warn_at_start
 from lockgate_spark.planning.steps import Look
@@ -29,19 +28,8 @@ class Looker:
     result of the previous one. `last` is the last look, or None.
     """
 
-    def __init__(
-        self,
-        alignment: Alignment,
-        run: Run,
-        membership: Membership | None,
-        sources: Mapping[int, Source],
-        bounds: QueryBounds,
-        clock: DriverClock,
-        observer: Observer,
-    ) -> None:
-        self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
-        self._bounds, self._clock, self._observer = bounds, clock, observer
-        self._observes = alignment.mode == "observe"
+    def __init__(self, query: Query, bounds: QueryBounds, clock: DriverClock, observer: Observer) -> None:
+        self._query, self._bounds, self._clock, self._observer = query, bounds, clock, observer
         self.last: Look | None = None
         self._learned: Curve | None = None
         self._event_time_check, self._delay_check = EventTimeCheck(), DelayCheck()
@@ -51,13 +39,13 @@ class Looker:
         """The windows of this run's batches; None without `Alignment(slice=…)`, and in observe
         mode.
         """
-        return None if self._observes else Slices.of(self._alignment, self._run, self._sources)
+        return None if self._query.observes else Slices.of(self._query)
 
     @cached_property
     def producers(self) -> Producers:
         """The measured lags of the producers, and the bounds that follow from them."""
-        kept = None if self._observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
-        return Producers(self._alignment, self._clock, kept)
+        kept = None if self._query.observes else KeptLags(self._query.run.memory("lags-"), int(self._clock() * 1000))
+        return Producers(self._query.alignment, self._clock, kept)
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
         """Ask Kafka about the unread records, which begin at the offsets `positions`, and return
@@ -69,8 +57,10 @@ class Looker:
         `EventTimeCheck.check`. The first look also raises those of `check_event_time`.
         """
         now, last = self._clock(), self.last
-        self.producers.follow(self._sources)
-        unread = Unread.ask(self._sources, positions, int(now * 1000), credible_at(self._alignment, int(now * 1000)))
+        self.producers.follow(self._query.sources)
+        unread = Unread.ask(
+            self._query.sources, positions, int(now * 1000), credible_at(self._query.alignment, int(now * 1000))
+        )
         if last is None:
             self._begin(unread)
         self._event_time_check.check(unread)
@@ -81,7 +71,7 @@ class Looker:
             self._bounds.measure(unread, now)
             self._delay_check.warn(self._bounds.delay, self._bounds.now(), self._bounds.in_payload)
             last = self.last = self._search(unread, now)
-        in_group = self._membership is not None
+        in_group = self._query.membership is not None
         self.producers.watch(last.answers.limit, last.unread, int(self._clock() * 1000), in_group)
         self.look_at_slices(last)
         return last
@@ -98,17 +88,17 @@ class Looker:
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        payloads = (source.event_time is not None for source in self._sources.values())
-        check_event_time(self._run, payloads, self._alignment)
-        warn_at_start(self._run, unread, self._bounds.now())
-        self._observer.begin(self._run)
+        payloads = (source.event_time is not None for source in self._query.sources.values())
+        check_event_time(self._query.run, payloads, self._query.alignment)
+        warn_at_start(self._query.run, unread, self._bounds.now())
+        self._observer.begin(self._query.run)
         self.producers.begin(self._bounds.now().max_drift)
 
     def _search(self, unread: Unread, now: float) -> Look:
         """Ask Kafka for all answers that a draft needs. It was asked for `unread` at `now` (s)."""
         bounds = self._bounds.now()
-        budgets = {i: source.budget for i, source in self._sources.items()}
-        apart_ms = 0 if self._membership is None else int(self._membership.update_interval_s * 1000)
+        budgets = {i: source.budget for i, source in self._query.sources.items()}
+        apart_ms = 0 if self._query.membership is None else int(self._query.membership.update_interval_s * 1000)
         confirmed = False
         # Each look-up that turns out to have found no record asks for another round: a few for each
         # source at most.

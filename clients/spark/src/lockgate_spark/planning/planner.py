@@ -14,19 +14,17 @@ from lockgate import watermark
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Head, Limit, PlannedState
 from lockgate.wire.events import SplitReport, SplitState
-from lockgate_http.group.membership import Membership
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_http.history import record
-from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.look_ahead import Begin, LookAhead
 from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
-from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.slices import window_aligned
 from lockgate_spark.planning.steps import Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft, put_off
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
@@ -43,29 +41,21 @@ plan.
 
 
 class Planner:
-    """Makes the plans of one run, with the arguments of `AlignedRun`."""
+    """Makes the plans of one run. The arguments are those of `AlignedRun`."""
 
     def __init__(
-        self,
-        alignment: Alignment,
-        run: Run,
-        membership: Membership | None,
-        sources: Mapping[int, Source],
-        clock: Callable[[], float],
-        ticks: Callable[[], float],
-        begin: Begin | None = None,
+        self, query: Query, clock: Callable[[], float], ticks: Callable[[], float], begin: Begin | None = None
     ) -> None:
-        self.alignment, self.run, self.membership, self.sources, self.ticks = alignment, run, membership, sources, ticks
-        self._observes = alignment.mode == "observe"
-        self.clock, self.observer = DriverClock(clock, ticks), Observer(alignment, sources)
-        self.bounds = QueryBounds(alignment, run, membership, sources)
-        self.looker = Looker(alignment, run, membership, sources, self.bounds, self.clock, self.observer)
-        self.ahead = LookAhead(self.looker, run, self.clock, None if self._observes else begin)
+        self.query, self.ticks, self.membership = query, ticks, query.membership
+        self.clock, self.observer = DriverClock(clock, ticks), Observer(query.alignment, query.sources)
+        self.bounds = QueryBounds(query)
+        self.looker = Looker(query, self.bounds, self.clock, self.observer)
+        self.ahead = LookAhead(self.looker, query.run, self.clock, None if query.observes else begin)
         # With slices, a batch must not contain rows of a later window.
-        margin = RETENTION_MARGIN if alignment.slice is None else 0.0
-        self._retention = Retention(margin, tells=membership is not None)
+        margin = RETENTION_MARGIN if query.alignment.slice is None else 0.0
+        self._retention = Retention(margin, tells=self.membership is not None)
         self.facts = QueryFacts(ticks)
-        self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
+        self.waits = Waits("the query" if self.membership is None else self.membership.source, ticks, clock)
         self._look: Look | None = None  # that of the last plan
         self._asked = 0  # the number of requests to Kafka up to the last plan
         self._made: Planned | None = None  # the last plan
@@ -78,7 +68,7 @@ class Planner:
         The plan is not carried out yet. Raises the errors of `Looker.look`, `LookAhead.take` and
         `Membership.exchange`.
         """
-        began = self.ticks()
+        began, query = self.ticks(), self.query
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
         drafted = draft(look)
         ceiling = self.ceiling(look, drafted)
@@ -95,16 +85,16 @@ class Planner:
             windows=None if slices is None else slices.windows,
             whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
             safe_from=self._retention.look(plan, look.unread, now),
-            least={} if self._observes or self.run.available_now else {i: s.least for i, s in self.sources.items()},
+            least={} if query.observes or query.run.available_now else {i: s.least for i, s in query.sources.items()},
             since_batch_ms=None if self._batch_at is None else (self.ticks() - self._batch_at) * 1000,
         )
         for keep in FILTERS:
             before, plan = plan, answered(partial(keep, plan, basis), look)
-        asked, self._asked = self._asked, sum(source.log.look_ups for source in self.sources.values())
+        asked, self._asked = self._asked, sum(source.log.look_ups for source in query.sources.values())
         plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
         planned = Planned(plan, basis, first_cut, is_put_off, self.ticks() - began)
         self._made = planned
-        if not self._observes:  # nothing is paused there
+        if not query.observes:  # nothing is paused there
             see_wait(planned, self.waits, self.membership, self.looker.producers, now)
         return planned
 
@@ -123,13 +113,13 @@ class Planner:
         the slices, and pass the plan to the observer. Return the offsets at which the batch ends.
         """
         plan, look, drafted, slices = planned.plan, planned.basis.look, planned.basis.draft, self.looker.slices
-        ends: dict[int, Offsets] = {i: {} for i in self.sources}
-        stops: dict[int, dict[str, Head]] = {i: {} for i in self.sources}
+        ends: dict[int, Offsets] = {i: {} for i in self.query.sources}
+        stops: dict[int, dict[str, Head]] = {i: {} for i in self.query.sources}
         for (i, split), made in plan.splits.items():
             ends[i][split] = made.end
             if made.next is not None and made.next.offset == made.end:
                 stops[i][split] = made.next
-        for i, source in self.sources.items():
+        for i, source in self.query.sources.items():
             source.log.remember_plan(stops[i])
         now = self.clock()
         early = self._retention.note(planned, int(now * 1000))
@@ -185,7 +175,7 @@ class Planner:
     def left(self) -> str:
         """A message about the records that a run under `availableNow` leaves, if any."""
         last, has_read = self._carried_out, self._read_upto != watermark.MIN
-        if last is None or not self.run.available_now:
+        if last is None or not self.query.run.available_now:
             return ""
         return left_over(last, self.looker.producers, has_read=has_read, now=self._now())
 

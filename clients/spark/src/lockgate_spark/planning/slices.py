@@ -21,13 +21,13 @@ from lockgate.plan.windows import Windows
 from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.fields import Meta
 from lockgate_http.duration import milliseconds
-from lockgate_spark.config import EPOCH, Alignment
+from lockgate_spark.config import EPOCH
 from lockgate_spark.logs.outside import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread, by_source
 from lockgate_spark.planning.interrupted_slices import BySplit, InterruptedSlices
 from lockgate_spark.planning.memory import Memory, by_split, remembered
-from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.steps import Look, PlanBasis, draft
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 
@@ -101,16 +101,17 @@ class Slices:
         self._replayed: BatchSlice | None = None
 
     @classmethod
-    def of(cls, alignment: Alignment, run: Run, sources: Mapping[int, Source]) -> "Slices | None":
-        """Return the slices of a run whose sources Spark has opened; None without
+    def of(cls, query: Query) -> "Slices | None":
+        """Return the slices of a query whose sources Spark has opened; None without
         `Alignment(slice=…)`. Raises `ConfigurationError` if Spark lacks the time zone `slice_zone`.
         """
+        alignment, run = query.alignment, query.run
         if alignment.slice is None:
             return None
-        logged = {i: offsets for i in sources if (offsets := run.logged_offsets(i)) is not None}
+        logged = {i: offsets for i in query.sources if (offsets := run.logged_offsets(i)) is not None}
         size, zone = milliseconds("Alignment(slice)", alignment.slice), alignment.slice_zone
         windows = Windows(size) if zone == EPOCH else Windows(size, run.zone(zone))
-        return cls(windows, run.memory(), logged, sources)
+        return cls(windows, run.memory(), logged, query.sources)
 
     @property
     def replayed(self) -> BatchSlice | None:
