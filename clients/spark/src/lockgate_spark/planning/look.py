@@ -56,16 +56,15 @@ class Looker:
         `ConfigurationError` if Spark does not have the time zone `slice_zone`, and the errors of
         `EventTimeCheck.check`. The first look also raises those of `check_event_time`.
         """
-        now, last = self._clock(), self.last
-        self.producers.follow(self._query.sources)
-        unread = Unread.ask(
-            self._query.sources, positions, int(now * 1000), credible_at(self._query.alignment, int(now * 1000))
-        )
+        now, last, sources = self._clock(), self.last, self._query.sources
+        now_ms = int(now * 1000)
+        self.producers.follow(sources)
+        unread = Unread.ask(sources, positions, now_ms, credible_at(self._query.alignment, now_ms))
         if last is None:
             self._begin(unread)
         self._event_time_check.check(unread)
         spark_watermark = self._bounds.spark_watermark(read_upto)
-        self.producers.look(unread, int(now * 1000), self._bounds.most_disorder, spark_watermark)
+        self.producers.look(unread, now_ms, self._bounds.most_disorder, spark_watermark)
         self.producers.keep(self._bounds.now().max_drift)
         if last is None or again or not last.holds(unread, now):
             self._bounds.measure(unread, now)
