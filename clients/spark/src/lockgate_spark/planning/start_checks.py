@@ -17,7 +17,6 @@ from lockgate_http.duration import as_option
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.planning.bounds import delay_of
 from lockgate_spark.query_watermark import KAFKAS, POLICY, Checkpointed, QueryWatermark, Unaligned
 
 log = logging.getLogger("lockgate")
@@ -67,8 +66,7 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
             )
     delays = [each.delay_ms for each in run.watermarks()]
     everywhere = all(origin.aligned for each in run.watermarks() for origin in each.origins)
-    may_offer = len(delays) > 1 and everywhere and delay_of(run) is not None and not run.takes_highest()
-    if may_offer and min(delays) >= bounds.max_drift:
+    if len(delays) > 1 and everywhere and not run.takes_highest() and min(delays) >= bounds.max_drift:
         log.info(
             "the query has %d watermarks and Spark uses the lowest, so one silent source stalls all results. The "
             "sources are aligned together, so %s=max loses no rows and does not stall. Set it with a new checkpoint",
