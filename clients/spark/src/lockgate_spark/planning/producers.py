@@ -186,16 +186,13 @@ class Producers:
             lag, at = self._lags[key], _clock(unread, key, now)
             disorder = bounds.disorder if backlog.disorder is None else backlog.disorder
             if self._at_least is not None:
-                self._promised[key] = bound = max(self._at_least, lag.expected(at, disorder))
-                backlogs[key] = replace(backlog, lag_bound=bound)
-                continue
-            self._promised[key] = bound = (
-                lag.bound(at, max_drift, disorder, GRACE_MS + 2 * apart_ms) if lag.known else UNKNOWN_MS
-            )
-            # What a transaction hides behind a fixed end may be of any age.
-            until = MIN if key in self._cut_off else at
-            backlogs[key] = replace(backlog, known_until=until, lag_bound=bound)
-            self._warn(key, lag, bound, max_drift)
+                bound, until = max(self._at_least, lag.expected(at, disorder)), backlog.known_until
+            else:
+                bound = lag.bound(at, max_drift, disorder, GRACE_MS + 2 * apart_ms) if lag.known else UNKNOWN_MS
+                # What a transaction hides behind a fixed end may be of any age.
+                until = MIN if key in self._cut_off else at
+                self._warn(key, lag, bound, max_drift)
+            self._promised[key], backlogs[key] = bound, replace(backlog, known_until=until, lag_bound=bound)
         return backlogs
 
     def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
