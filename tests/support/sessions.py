@@ -11,7 +11,7 @@ from lockgate_http.group.membership import Membership
 from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.look_ahead import Begin
+from lockgate_spark.planning.look import Begin
 from support.members import MINUTE
 from support.runs import RunInMemory, SourceInMemory
 

@@ -22,7 +22,7 @@ from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.stand_in import send_at_once
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.look_ahead import Begin
+from lockgate_spark.planning.look import Begin
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.running import running

@@ -22,7 +22,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.empty_plans import EmptyPlans
-from lockgate_spark.planning.look_ahead import Begin
+from lockgate_spark.planning.look import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Query, Run
 from lockgate_spark.planning.steps import Planned

@@ -1,14 +1,25 @@
 """Makes the first step of each plan, the *look*, which sends the plan's requests to Kafka. The
 search for the highest event time that the budgets allow is part of it, because each of its requests
 depends on the previous answer. If a later step lacks an answer, `steps.answered` requests it.
+
+**Ahead.** A look needs only the offsets at which the next batch begins, so it can be made while
+Spark still runs the current one. A plan made from an earlier look loses no rows, because every plan
+allows for records that are still to come. It only misses the newest records, and these do not
+matter if the budgets limit the batch. So a look ahead is made only after a batch that the budgets
+limited, and used only if the budgets limit the next batch, too. In live operation, they do not.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from functools import cached_property
+from typing import NamedTuple
 
 from lockgate.plan.answers import LogAnswers
+from lockgate.plan.model import Limit
 from lockgate.plan.search import Curve
 from lockgate_spark.config import credible_at
+from lockgate_spark.errors import Stopped
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.bounds import QueryBounds
@@ -16,11 +27,22 @@ from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.event_time_check import EventTimeCheck
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.producers import Producers
-from lockgate_spark.planning.run import Query
+from lockgate_spark.planning.run import Query, Run
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, warn_at_start
-from lockgate_spark.planning.steps import Look
+from lockgate_spark.planning.steps import Look, Planned
 from lockgate_spark.telemetry.observer import Observer
+
+log = logging.getLogger("lockgate")
+
+_STEP_S = 0.1  # a wait looks this often whether the query still runs
+_SETTLE_S = 5.0  # longer than an interrupt takes
+
+Positions = Mapping[int, Offsets]
+Begin = Callable[[Callable[[], None]], Callable[[], object]]
+"""A function that runs its argument on another thread. It returns a function that interrupts the
+requests of that thread.
+"""
 
 
 class Looker:
@@ -47,7 +69,7 @@ class Looker:
         kept = None if self._query.observes else KeptLags(self._query.run.memory("lags-"), int(self._clock() * 1000))
         return Producers(self._query.alignment, self._clock, kept)
 
-    def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
+    def look(self, positions: Positions, read_upto: int, *, again: bool = False) -> Look:
         """Ask Kafka about the unread records, which begin at the offsets `positions`, and return
         the answers, or the last look if it is still valid, unless `again`. Each call also measures
         the producers' lags, and counts records that came too late.
@@ -111,3 +133,68 @@ class Looker:
         steps = self._bounds.now(in_order=True).max_drift, bounds.max_drift - bounds.disorder
         self._observer.records.warn(self._bounds.most_disorder, learned, steps)
         return Look(now, unread, bounds, answers.closed())
+
+
+class _UnderWay(NamedTuple):
+    positions: Positions
+    look: Future[Look]
+    interrupt: Callable[[], object]
+
+
+class LookAhead:
+    """Makes the look for the next plan of one run on another thread, which `begin` starts, unless
+    it is None. `clock` is the wall clock in seconds. From the start of a look until `take` or `end`
+    has returned, only the look's thread may use `looker`.
+    """
+
+    def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
+        self._looker, self._run, self._clock, self._begin = looker, run, clock, begin
+        self._under_way: _UnderWay | None = None
+
+    def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
+        """Begin the look for the plan that follows `after`, if a budget has limited the batch of
+        `after`, which ends at `positions`. The run has read up to `read_upto` (event time in ms).
+        """
+        if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
+            return
+        future: Future[Look] = Future()
+
+        def look() -> None:
+            try:
+                future.set_result(self._looker.look(positions, read_upto))
+            except Exception as error:  # the look that Spark asks for says so
+                log.debug("the look ahead failed", exc_info=error)
+                future.set_exception(error)
+
+        self._under_way = _UnderWay(positions, future, self._begin(look))
+
+    def take(self, positions: Positions) -> Look | None:
+        """Wait for the look that `begin` has started, and return it. Return None if there is none,
+        or if it was made for other positions, has failed, or is no longer valid. Raises `Stopped`
+        if the query is stopped during the wait.
+        """
+        if self._under_way is None:
+            return None
+        made_for, made, _ = self._under_way
+        while not wait((made,), _STEP_S).done:
+            if not self._run.is_active():
+                raise Stopped()
+        self._under_way = None
+        if made_for != positions or made.exception() is not None:
+            return None
+        look = made.result()
+        if not look.holds_unseen(self._clock()):
+            return None
+        self._looker.look_at_slices(look)  # records may have been deleted since the look
+        return look
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a look is being made."""
+        return self._under_way is not None and not self._under_way.look.done()
+
+    def end(self) -> None:
+        """Interrupt the look that is under way, if any, and wait up to five seconds for its end."""
+        if self._under_way is not None:
+            self._under_way.interrupt()
+            wait((self._under_way.look,), _SETTLE_S)

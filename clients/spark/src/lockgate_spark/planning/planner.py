@@ -20,8 +20,7 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
-from lockgate_spark.planning.look import Looker
-from lockgate_spark.planning.look_ahead import Begin, LookAhead
+from lockgate_spark.planning.look import Begin, LookAhead, Looker
 from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Query
