@@ -7,13 +7,9 @@ No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof 
 than its target by up to `disorder` (`logs.crossing`). Then `max_drift + disorder ≤ delay` is
 needed.
 
-**Out of order.** If the user has set `max_out_of_orderness`, plans use it. Otherwise they use the
-largest measured out-of-orderness, up to half of `max_drift`, so that a single record from yesterday
-cannot use up the drift of the whole group. If more than that was measured, a warning is logged
-(`telemetry.record_warnings`). If fewer than `ENOUGH` records of a split were compared, plans
-assume half of `max_drift` for this split. This assumption costs nothing if no producer lags,
-because the clock then limits how far the other splits may be read. If the split's producer lags,
-the others wait for the split that much longer.
+`docs/guide/uneven-partitions.md` has the out-of-orderness that plans assume if the user has set
+none. Until `ENOUGH` records of a split were compared, the assumption costs nothing if no producer
+lags, because the clock then limits how far the other splits may be read.
 """
 
 from dataclasses import replace
