@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark import Alignment, align
-from lockgate_spark.jvm.opening import aligned_run_of
+from lockgate_spark.jvm.query import query_id_of
 from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running as registry
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import kafka_stream
@@ -81,7 +82,11 @@ def test_a_pattern_whose_topics_all_go_waits_for_the_next_one_where_losses_are_a
     # Kafka's admin client asks for a topic that goes at that moment until its time is over.
     soon = {"kafka.default.api.timeout.ms": "5000", "kafka.request.timeout.ms": "4000"}
     aligned = align(matching(spark, kafka, "to-go-[0-9]", failOnDataLoss="false", **soon))
-    rows = Rows(aligned, lambda batch, _: sessions.append(aligned_run_of(batch))).start(tmp_path, available_now=False)
+
+    def take(batch: DataFrame, _: int) -> None:
+        sessions.append(registry.of_query(AlignedRun, query_id_of(batch)))
+
+    rows = Rows(aligned, take).start(tmp_path, available_now=False)
     running.append(rows)
     rows.wait_until(lambda rows: rows.all == there)
     topics.delete(kafka.bootstrap, "to-go-1")

@@ -15,7 +15,7 @@ from lockgate_http.errors import (
     KafkaFailed,
 )
 from lockgate_http.group.outage import Coordination
-from lockgate_spark.align import align, align_all, alignment_of, slice_of
+from lockgate_spark.align import align, align_all, alignment_of, report_progress, slice_of
 from lockgate_spark.config import Alignment
 from lockgate_spark.doctor import doctor
 from lockgate_spark.errors import UnsupportedQuery, WaitedTooLong
@@ -23,7 +23,6 @@ from lockgate_spark.gate import gate
 from lockgate_spark.jvm.inspection import Diagnosis, SparkMember
 from lockgate_spark.late_rows import late_rows, replay
 from lockgate_spark.packages import packages
-from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment

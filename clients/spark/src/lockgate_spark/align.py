@@ -1,5 +1,5 @@
-"""The public functions `align`, `align_all`, `alignment_of` and `slice_of`. Modules that need py4j
-are imported only for a classic session, because a Spark Connect client has no py4j.
+"""The public functions that align streams, and those for the batches of aligned queries. Modules
+that need py4j are imported only for a classic session, because a Spark Connect client has no py4j.
 """
 
 from collections.abc import Iterable
@@ -12,6 +12,7 @@ from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
 from lockgate_spark.jvm.inspection import check_spark
+from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -91,14 +92,11 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
         # a gate runs in this very process, which Spark starts for one query
         gate = next((one for one in running.all_of(Gate) if not one.closed), None)
         return connect.view_of(batch) if gate is None else gate.view
-    from lockgate_spark.jvm.opening import aligned_run_of
     from lockgate_spark.jvm.query import query_id_of
 
-    aligned = aligned_run_of(batch)
-    if aligned is None:
-        gated = running.of_query(Gate, query_id_of(batch))
-        return None if gated is None else gated.view
-    return aligned.view
+    query_id = query_id_of(batch)
+    found = running.of_query(AlignedRun, query_id) or running.of_query(Gate, query_id)
+    return None if found is None else found.view
 
 
 def slice_of(batch: DataFrame) -> BatchSlice | None:
@@ -110,7 +108,35 @@ def slice_of(batch: DataFrame) -> BatchSlice | None:
     """
     if is_connect(batch):
         return connect.slice_of(batch)
-    from lockgate_spark.jvm.opening import aligned_run_of
+    from lockgate_spark.jvm.query import query_id_of
 
-    aligned = aligned_run_of(batch)
+    aligned = running.of_query(AlignedRun, query_id_of(batch))
     return None if aligned is None else aligned.slice
+
+
+def report_progress(batch: DataFrame) -> None:
+    """Report the progress of `batch` to the coordinator from Spark's executors, while the batch
+    runs.
+
+    Call it in foreachBatch before a long action, so that the group does not wait for the whole
+    batch. If a report fails, a warning is logged and the batch continues. The call does nothing in
+    observe mode, if Spark's conf switches alignment off, if Spark replays the batch from the
+    checkpoint, or if the coordinator is away.
+
+    Args:
+        batch: The batch, with Kafka's columns `topic`, `partition` and `offset` and the columns
+            that the event time is computed from.
+
+    Raises:
+        UnsupportedQuery: A column is missing, the query is not aligned through a coordinator, or
+            the session belongs to Spark Connect.
+
+    """
+    if is_connect(batch):
+        raise UnsupportedQuery(
+            "report_progress(batch) runs a function in Spark's tasks, which Spark Connect does not support: leave it "
+            "out. The group then gets the report when the batch is done"
+        )
+    from lockgate_spark.jvm.progress_reports import report_progress as report_by_py4j
+
+    report_by_py4j(batch)

@@ -63,7 +63,7 @@ def path_of(query_id: str) -> str | None:
     """
     from lockgate_spark.jvm.opening import SparkAlignedRun
 
-    run = running.of_query(SparkAlignedRun, query_id) or running.ended(SparkAlignedRun, query_id)
+    run = running.of_query(SparkAlignedRun, query_id) or running.of_query(SparkAlignedRun, query_id, ended=True)
     return None if run is None or run.table is None else run.table.path
 
 

@@ -6,20 +6,15 @@ from typing import Protocol, TypeVar
 
 
 class Running(Protocol):
-    """The aligned run, or the gate, of one run of one query."""
-
     @property
-    def closed(self) -> bool:
-        """Whether the run or gate has ended."""
+    def closed(self) -> bool: ...
 
 
 R = TypeVar("R", bound=Running)
 
 
 class Registry:
-    """Stores the aligned runs and gates of a process by Spark's query id and run id, for all
-    threads.
-    """
+    """Stores the aligned runs and gates of a process. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[type, str, str], Running] = {}
@@ -27,8 +22,8 @@ class Registry:
         self._lock = threading.RLock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
-        """Return the object of this kind of a run, which the first call makes with `make`. Each
-        call first removes all objects that have ended.
+        """Return the object of this kind of a run, which the first call makes with `make`. Remove
+        all objects that have ended.
         """
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:
@@ -40,21 +35,16 @@ class Registry:
             assert isinstance(one, kind)
             return one
 
-    def of_query(self, kind: type[R], query_id: str | None) -> R | None:
-        """Return the object of this kind of a query's present run, or None."""
-        return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
-
-    def ended(self, kind: type[R], query_id: str) -> R | None:
-        """Return the object of this kind of a query's last ended run, or None."""
-        return next((one for key, one in reversed(self._of_kind(kind)) if key[1] == query_id and one.closed), None)
+    def of_query(self, kind: type[R], query_id: str | None, ended: bool = False) -> R | None:
+        """Return the object of this kind of a query's present run, or of its last ended run."""
+        with self._lock:
+            found = [one for (_, of, _), one in self._running.items() if of == query_id and isinstance(one, kind)]
+        return next((one for one in reversed(found) if one.closed == ended), None)
 
     def all_of(self, kind: type[R]) -> list[R]:
         """Return all objects of this kind. Some may have ended."""
-        return [one for _, one in self._of_kind(kind)]
-
-    def _of_kind(self, kind: type[R]) -> list[tuple[tuple[type, str, str], R]]:
         with self._lock:
-            return [(key, one) for key, one in self._running.items() if isinstance(one, kind)]
+            return [one for one in self._running.values() if isinstance(one, kind)]
 
 
 running = Registry()

@@ -94,7 +94,7 @@ def status(query: Any) -> AlignmentStatus:
         return cast(AlignmentStatus, from_json(AlignmentStatus, connect.status_of(query)))
     name, query_id = str(query.name or query.id), str(query.id)
     if not query.isActive:
-        ended = running.ended(AlignedRun, query_id)
+        ended = running.of_query(AlignedRun, query_id, ended=True)
         left = "" if ended is None else ended.planner.left
         return AlignmentStatus(name, QueryState.ENDED, f"The query has ended. {left}".strip())
     if (aligned := running.of_query(AlignedRun, query_id)) is not None:

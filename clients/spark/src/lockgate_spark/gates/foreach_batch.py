@@ -38,9 +38,7 @@ _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 
 def _session_of(batch: Any) -> Any:
-    """Return the module with the functions that a gate calls for the session of `batch`:
-    `jvm.batch` for a classic session, and `gates.over_connect` for Spark Connect.
-    """
+    """Return the module with the functions that a gate calls for the session of `batch`."""
     if is_connect(batch):
         from lockgate_spark.gates import over_connect
 
@@ -52,9 +50,7 @@ def _session_of(batch: Any) -> Any:
 
 @contextmanager
 def _log_errors_briefly() -> Iterator[None]:
-    """Log an error of lockgate in the `with` block as one sentence, and raise it again. Spark
-    itself shows the error only later, below Python's traceback.
-    """
+    """Log an error of lockgate as one sentence: Spark shows it below Python's traceback."""
     try:
         yield
     except AlignmentError as error:
@@ -64,12 +60,9 @@ def _log_errors_briefly() -> Iterator[None]:
 
 
 def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | None, int]:
-    """Return the range of a batch's credible event times, and the number of rows without a credible
-    event time. The range is None if there are no such event times. Spark computes both in one
-    aggregate.
-
-    `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
-    `ConfigurationError` if the expression is of another type than TIMESTAMP or BIGINT.
+    """Return the range of a batch's credible event times, if there are any, and the number of rows
+    without a credible event time, from one aggregate. `times` has only the column `TIME`, the
+    result of the SQL expression `event_time`.
     """
     kind = times.schema[0].dataType.typeName()
     if kind not in _MILLIS:
@@ -89,9 +82,7 @@ def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | 
 
 @contextmanager
 def _persisted(batch: DataFrame) -> Iterator[None]:
-    """Persist the batch inside the `with` block, so that its source is read only once. At the end,
-    unpersist the batch unless it was already persisted before.
-    """
+    """Persist the batch inside the `with` block, so that its source is read only once."""
     level = batch.storageLevel
     ours = not level.useMemory and not level.useDisk
     if ours:
@@ -104,8 +95,8 @@ def _persisted(batch: DataFrame) -> Iterator[None]:
 
 
 class _WithEventTimes:
-    """A foreachBatch function that reads the event times of each batch before it calls `fn`. One
-    object may serve several queries, and several runs of one query.
+    """A foreachBatch function that reads the event times of each batch before it calls `fn`. It may
+    serve several queries and runs.
     """
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
@@ -164,10 +155,8 @@ class GatedFunction(_WithEventTimes):
 
 
 class ObservedFunction(_WithEventTimes):
-    """Passes each batch on at once, and logs whether a gate would have delayed it.
-
-    It logs the first batch that would have to wait, then the next one that would not, and so on. It
-    does not join the group, because a reader that reports would make other queries wait.
+    """Passes each batch on at once, and logs whether a gate would have delayed it. It does not join
+    the group, because a reader that reports would make other queries wait.
     """
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
@@ -186,9 +175,7 @@ class ObservedFunction(_WithEventTimes):
             self._fn(batch, batch_id)
 
     def _compare(self, span: Span) -> None:
-        """Compare a batch with the group's read limit. Log whether the batch would wait, but only
-        if this differs from the previous batch. Errors are only logged.
-        """
+        """Log whether a batch would wait, if this differs from the previous batch."""
         try:
             with CoordinatorClient(self._coordinator) as client:
                 event = client.alignment()
@@ -214,8 +201,6 @@ class ObservedFunction(_WithEventTimes):
 
 @atexit.register
 def _see_out() -> None:
-    """Wait for the last report of each gate whose run has ended, before the process ends.
-    Otherwise, the report would be lost in a script that ends right after its query.
-    """
+    """Wait for the last reports, which a script that ends right after its query would lose."""
     for gate in running.all_of(Gate):
         gate.see_out()

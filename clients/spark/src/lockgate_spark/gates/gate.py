@@ -1,11 +1,10 @@
 """One run of a gated query, whose batches wait until the group allows them.
 
-lockgate does not plan the reads of a gated query: Spark chooses a batch before its event times can
-be seen. So the whole batch waits on its way to the user's function.
+Spark chooses a batch before its event times can be seen. So the whole batch waits on its way to the
+user's function.
 
 **The rule.** A batch with event times `lowest` to `highest` is passed on once the group's ceiling
-is at least `lowest`. So the batch exceeds the ceiling by at most its own span. The source's options
-limit the size of a batch.
+is at least `lowest`. So the batch exceeds the ceiling by at most its own span.
 
 **The report.** Let `top` be the highest event time so far, including this batch, and let `disorder`
 be the out-of-orderness. No record still to come, in this batch or later, is older than
@@ -50,8 +49,8 @@ _LAST_WORD_S = 10.0
 
 
 class Gate:
-    """One run of a gated query. `now` is a monotonic clock and `clock` the wall clock, both in
-    seconds. The gate keeps the gauges `shown` up to date, if there are any.
+    """One run of a gated query. `now` is a monotonic clock, in seconds. The gate keeps the gauges
+    `shown` up to date, if there are any.
 
     `view` describes how the group limited the batch that was passed on last. It is None before the
     first batch, while a batch waits, and after a batch without event times.
@@ -63,20 +62,18 @@ class Gate:
         run: SparkRun,
         membership: Membership,
         now: Callable[[], float] = time.monotonic,
-        clock: Callable[[], float] = time.time,
         shown: Gauges | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
-        self._shown = shown
+        self._now, self._shown = now, shown
         self.view: BatchAlignment | None = None
-        self._now, self._clock = now, clock
         self._bounds = bounds_of(alignment)
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
-        self.waits = Waits(f"{membership.source}/0", now, clock)
+        self.waits = Waits(f"{membership.source}/0", now)
         self._top = watermark.MIN
         self._batch: Span | None = None  # the one that waits or is processed
         self._below = 0  # the furthest that a batch lay below the report, of those that were warned of
-        self._busy = False
+        self._busy = False  # with a batch, even one without event times
         self._since = now()  # when the last batch was done
         self._lock = threading.Lock()  # reports leave in the order in which they were made
         self._closed = threading.Event()
@@ -88,11 +85,9 @@ class Gate:
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
         """Wait until a batch may be passed on. A batch without event times (`span` is None) does
-        not wait. `batch_id` is Spark's number of the batch, for the log.
-
-        `step` is called again and again while the batch waits. It sleeps for a moment, and raises
-        an error to end the wait. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`,
-        and `WaitedTooLong` under AvailableNow.
+        not wait. `step` is called again and again while the batch waits: it sleeps for a moment,
+        and raises an error to end the wait. Raises the errors of `Membership.exchange`, and
+        `WaitedTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -123,23 +118,18 @@ class Gate:
         """
         with self._lock:
             self._busy = False
-            if self._batch is None:
-                return
-            self._batch, self._since = None, self._now()
-            self._report()
+            if self._batch is not None:
+                self._batch, self._since = None, self._now()
+                self._report()
 
     def tick(self) -> None:
-        """Report to the group between two batches, so that the group does not wait for an idle
-        gate. Do nothing while a batch waits or is processed. Errors are only logged.
-        """
+        """Report to the group between two batches, so that it does not wait for an idle gate."""
         with self._lock:
             if not self._busy:
                 self._report()
 
     def watch(self) -> None:
-        """Call `tick` once a second until the run has ended, then close the gate. Call this method
-        on a thread of its own.
-        """
+        """Call `tick` once a second until the run has ended, then close the gate."""
         try:
             while not self.run.ends_within(_LOOK_AGAIN_S):
                 self.tick()
@@ -164,18 +154,14 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """If the run has ended, wait until the gate is closed, for at most `_LAST_WORD_S` seconds.
-        If the run continues, return at once.
-        """
+        """If the run has ended, wait until the gate is closed, for at most `_LAST_WORD_S`."""
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)
 
     # -- inside; with the lock held --
 
     def _status(self) -> SourceStatus | None:
-        """Return the report to the group; None if there was no event time yet and the next batch is
-        not overdue.
-        """
+        """Return the report to the group; None before the first event time."""
         batch = self._batch
         idle = self._now() - self._since >= self._idle_after_s
         if batch is None and idle:
@@ -202,12 +188,7 @@ class Gate:
         try:
             self.membership.exchange({0: status})
         except AlignmentError as error:
-            log.debug(
-                "group %s: reporting %s between two batches failed: %s",
-                self.membership.group,
-                self.membership.source,
-                error,
-            )
+            log.debug("reporting %s between two batches failed: %s", self.membership.source, error)
 
     # -- what a user sees --
 
@@ -234,9 +215,7 @@ class Gate:
         )
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
-        """Set the gauges from `view`. `held_s` is how long the batch has waited so far, in seconds;
-        None once the batch is passed on.
-        """
+        """Set the gauges. `held_s` is how long (s) a batch that waits has waited so far."""
         if self._shown is not None:
             self._shown.show(
                 {**gauges(view), "blockedByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
@@ -253,7 +232,7 @@ class Gate:
             resumed=(),
             group_watermark=None if event is None else event.group_watermark,
             blocked_by=() if event is None else event.blocked_by,
-            planned_at=self._clock(),
+            planned_at=time.time(),
             seconds=0.0,
             coordinator=self.membership.coordination,
             operator_pause=self.membership.paused,

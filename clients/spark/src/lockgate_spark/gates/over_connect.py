@@ -14,7 +14,7 @@ from lockgate_spark.event_times import TIME
 
 @dataclass(frozen=True, slots=True)
 class ConnectRun:
-    """One run of one query in a session of Spark Connect. It implements `SparkRun`."""
+    """A `SparkRun` in a session of Spark Connect."""
 
     session: Any
     query_id: str
@@ -49,9 +49,7 @@ class ConnectRun:
 
 
 def run_of(batch: Any) -> ConnectRun:
-    """Return the run of the batch's query. Raises `UnsupportedQuery` if the server lacks lockgate's
-    extension.
-    """
+    """Return the run of the batch's query."""
     return ConnectRun(batch.sparkSession, **ask(batch, "query"))
 
 
@@ -61,8 +59,7 @@ def gauges_of(run: ConnectRun) -> None:
 
 def event_times(batch: Any, event_time: str) -> Any:
     """Return the event times of a batch, as the column `TIME`. The server makes the column, because
-    a client cannot make one that is null where the expression fails. Raises `UnsupportedQuery` if
-    the server lacks lockgate's extension.
+    a client cannot make one that is null where the expression fails.
     """
     times = hinted(batch, "times", event_time=event_time)
     with translated():

@@ -21,11 +21,11 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.batch import event_times
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected
-from lockgate_spark.jvm.opening import SparkAlignedRun, check_before, check_session, open_run
+from lockgate_spark.jvm.opening import check_before, check_session
 from lockgate_spark.jvm.query import NO_RUN, QueryRun
 from lockgate_spark.jvm.relation import Decorate, check_streaming, rewritten
 from lockgate_spark.jvm.stand_in import JavaCallback
-from lockgate_spark.jvm.stream import Stream, opened
+from lockgate_spark.jvm.stream import Stream, open_stream
 from lockgate_spark.late_rows import path_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
@@ -141,13 +141,7 @@ class HostAnswers(JavaCallback):
         assert alignment is not None  # else the jar would have no such table
         spark = self._driver.session(table.session())
         event_time = EventTime.over(spark, table.spark(), alignment.event_time)
-        run = open_run(spark, alignment, checkpoint, kept)
-        gateway, selected = self._driver.gateway, Selected.by(options)
-
-        def make(run: SparkAlignedRun, index: int) -> Stream:
-            return Stream(java, gateway, selected, run, index, event_time, stand_in)
-
-        stream = opened(run, checkpoint, make)
+        stream = open_stream(spark, alignment, checkpoint, java, Selected.by(options), event_time, stand_in, kept)
         stream.fixed_at = ends_fixed_at
         return stream
 

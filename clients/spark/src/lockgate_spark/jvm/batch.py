@@ -10,9 +10,7 @@ from lockgate_spark.jvm.spark_gauges import gauges_of as gauges_of
 
 
 def run_of(batch: DataFrame) -> QueryRun:
-    """Return the run of the query that `batch` belongs to. Raises `UnsupportedQuery` if no running
-    query has made this batch. From this call on, py4j does not log errors that Spark shows itself.
-    """
+    """Return the run of the query that `batch` belongs to."""
     quiet_callbacks()
     return QueryRun.of_batch(batch)
 

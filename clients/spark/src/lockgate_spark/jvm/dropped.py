@@ -10,7 +10,7 @@ Spark has run a task.
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
 import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
@@ -20,25 +20,18 @@ from pyspark.sql import DataFrame, SparkSession
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
-from lockgate_spark.jvm.failures import Selected, java_cause, root
+from lockgate_spark.jvm.failures import root
 from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.logs.unread import Source
 from lockgate_spark.offset_ranges import EARLIEST, Range, records
 from lockgate_spark.report.findings import BatchLoss
-from lockgate_spark.spark_lines import session_of
 
 _OWN = ("source", "topic", "partition", "offset", "event_time")
 
 
-class KafkaSource(Source, Protocol):
-    """An aligned source of a query that Spark runs. `selected` has the source's options."""
-
-    selected: Selected
-
-
 class DroppedRows:
-    """Finds the rows that Spark drops as late in one run. `sources` are the run's sources by index.
+    """Finds the rows that Spark drops as late in one run. `spark` is the run's own session, and
+    `sources` are its streams by index.
 
     If `exact` is true, rows are followed through the plan to the operators that drop late rows. If
     `exact` is false, each row whose event time is late when the row is read counts as dropped,
@@ -48,17 +41,14 @@ class DroppedRows:
     message is the reason, as part of a sentence.
     """
 
-    def __init__(
-        self, spark: SparkSession, run: QueryRun, sources: Mapping[int, KafkaSource], exact: bool = True
-    ) -> None:
-        self._context, self._run, self._sources, self.exact = spark.sparkContext, run, sources, exact
-        execution, jvm = run.execution, run.jvm
-        session, plan = session_of(execution), execution.logicalPlan()
+    def __init__(self, spark: SparkSession, run: QueryRun, sources: Mapping[int, Any], exact: bool = True) -> None:
+        self._spark, self._run, self._sources, self.exact = spark, run, sources, exact
+        jvm, plan = run.jvm, run.execution.logicalPlan()
         if exact and new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
             raise UnsupportedQuery("a filter uses the current time")
         if class_name(plan).startswith("WriteTo"):
             plan = plan.children().apply(0)
-        plan = session.sessionState().optimizer().execute(plan)
+        plan = spark._jsparkSession.sessionState().optimizer().execute(plan)
         self._leaves: list[tuple[Any, int]] = []  # of the plan, and their source
         for leaf in each(plan.collectLeaves()):
             index = run.index_of(leaf.stream()) if class_name(leaf).startswith("StreamingDataSourceV2") else None
@@ -68,7 +58,7 @@ class DroppedRows:
         try:
             self._late(None)
         except (Py4JJavaError, PySparkException) as error:
-            raise UnsupportedQuery(str(root(java_cause(error)).getMessage())) from None
+            raise UnsupportedQuery(str(root(error).getMessage())) from None
 
     def of(self, batch: int) -> DataFrame | None:
         """Return the dropped rows of `batch`, each with its operator, topic, partition, offset and
@@ -100,18 +90,17 @@ class DroppedRows:
         """
         if str(self._run.execution.outputMode()) == "Complete":
             return None  # which drops no rows
-        session = session_of(self._run.execution)
-        spark, found = SparkSession(self._context, session), []
+        session, found = self._spark._jsparkSession, []
         plans = self._run.jvm.java.util.IdentityHashMap()
         for leaf, index in self._leaves:
-            rows = self._records(spark, index, [] if batch is None else self._ranges(index, batch))
+            rows = self._records(index, [] if batch is None else self._ranges(index, batch))
             if self.exact:
                 plans.put(leaf, rows._jdf.queryExecution().analyzed())
             else:
                 found.append(("", rows.withColumn("lockgate_by", F.col("lockgate_event_time"))))
         for operator, plan in self._inputs.of(plans) if self.exact else ():
             plan.setAnalyzed()
-            found.append((str(operator), DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)))
+            found.append((str(operator), DataFrame(session.emptyDataFrame().ofRows(session, plan), self._spark)))
         below = F.timestamp_millis(F.lit(0 if batch is None else self._run.late_below_in(batch)))
         late = []
         for operator, rows in found:
@@ -121,20 +110,20 @@ class DroppedRows:
             late.append(passed.select(F.lit(operator).alias("operator"), *own))
         return reduce(DataFrame.unionAll, late) if late else None
 
-    def _records(self, spark: SparkSession, index: int, ranges: list[Range]) -> DataFrame:
-        event_time: Any = self._sources[index].event_time
+    def _records(self, index: int, ranges: list[Range]) -> DataFrame:
+        event_time = self._sources[index].event_time
         text = "timestamp" if event_time is None else event_time.text
         if event_time is not None and not event_time.micros:
             text = f"timestamp_millis({text})"
         own = [F.col(name).alias(f"lockgate_{name}") for name in ("topic", "partition", "offset")]
         own.append(F.lit(index).alias("lockgate_source"))
-        own.append(unless_it_fails(spark, text, OF_KAFKA).alias("lockgate_event_time"))
+        own.append(unless_it_fails(self._spark, text, OF_KAFKA).alias("lockgate_event_time"))
         options = {"groupIdPrefix": "spark-kafka-source"} | dict(self._sources[index].selected.given)
         # records that Kafka has deleted meanwhile must not keep the query from starting
-        return records(spark, options | {"failOnDataLoss": "false"}, ranges).select("*", *own)
+        return records(self._spark, options | {"failOnDataLoss": "false"}, ranges).select("*", *own)
 
     def _ranges(self, index: int, batch: int) -> list[Range]:
-        start, end = (self._run.offsets_in(index, number) for number in (batch - 1, batch))
+        start, end = (self._run.logged_offsets(index, number) for number in (batch - 1, batch))
         start = self._sources[index].initial() if start is None else start
         return [
             Range(split.rpartition("-")[0], int(split.rpartition("-")[2]), start.get(split, EARLIEST), to)

@@ -39,31 +39,31 @@ def java_cause(error: BaseException) -> Any | None:
     return None
 
 
-def root(java: Any) -> Any:
-    """Return the innermost cause of a Java error."""
-    for _ in range(20):
-        cause = java.getCause()
-        if cause is None:
-            break
+def root(error: BaseException) -> Any:
+    """Return the innermost Java error behind `error`; None if there is none."""
+    java = java_cause(error)
+    while java is not None and (cause := java.getCause()) is not None:
         java = cause
     return java
 
 
-def java_text(java: Any) -> str:
-    """Return the class and the message of the innermost cause of a Java error."""
-    first = root(java)
-    return f"{first.getClass().getSimpleName()}: {first.getMessage()}"
+def java_text(error: BaseException) -> str:
+    """Return the class and the message of the innermost Java error behind `error`, if any."""
+    java = root(error)
+    return "" if java is None else f"{java.getClass().getSimpleName()}: {java.getMessage()}"
 
 
 def sentence(error: BaseException) -> str:
     """Return the error as one line, with its type and its message but without a stack trace."""
     if isinstance(error, AlignmentError):
-        return _short(f"{type(error).__name__}: {error}")
-    java = java_cause(error)
-    if java is not None:
-        return _short(f"planning failed: {java_text(java)}")
-    text = next((line for line in str(error).splitlines() if line.strip()), "")
-    return _short(f"planning failed: {type(error).__name__}: {text}")
+        text = f"{type(error).__name__}: {error}"
+    elif java := java_text(error):
+        text = f"planning failed: {java}"
+    else:
+        first = next((line for line in str(error).splitlines() if line.strip()), "")
+        text = f"planning failed: {type(error).__name__}: {first}"
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -98,15 +98,14 @@ class Selected:
             return bool(jvm.java.util.regex.Pattern.matches(self.text, topic))
         return topic in self._topics()
 
-    def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
+    def explained(self, error: Exception, topics: Callable[[], list[str]] = list) -> Exception:
         """Return the error that best explains `error` to the user: `KafkaFailed` for an error of
         Kafka's client, `ConfigurationError` for the value of an option, else `error` itself.
         `topics` returns the brokers' topics, for the message about a missing one.
         """
-        java = None if isinstance(error, AlignmentError) else java_cause(error)
-        if java is None:
+        first = None if isinstance(error, AlignmentError) else root(error)
+        if first is None:
             return error
-        first = root(java)
         kind, text = str(first.getClass().getSimpleName()), str(first.getMessage())
         ends = text.rstrip('"')  # with the value of an option, perhaps
         quoted = [f"{name}={value}" for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}"))]
@@ -130,12 +129,12 @@ class Selected:
         explained.__cause__ = error
         return explained
 
-    def _missing(self, topics: Callable[[], list[str]] | None) -> str:
+    def _missing(self, topics: Callable[[], list[str]]) -> str:
+        there: list[str] = []
         try:
-            there = topics() if topics is not None else []
+            there = topics()
         except Exception as error:
             log.debug("cannot list the topics", exc_info=error)
-            there = []
         wanted = self._topics()
         missing = [topic for topic in wanted if topic not in there] or wanted
         near = sorted({name for topic in missing for name in get_close_matches(topic, there, 2, 0.7)})
@@ -153,29 +152,17 @@ class Selected:
         return []
 
 
-class _NotOurs(logging.Filter):
-    """A filter for py4j's log, which has each error of a callback at ERROR with its traceback,
-    although Spark shows it as well. lockgate's own errors, and those caused by `query.stop()`, are
-    logged at DEBUG instead.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        if error is None or not (isinstance(error, AlignmentError | Stopped) or is_interrupt(error)):
-            return True
-        log.debug("error in a callback from Spark: %s", sentence(error), exc_info=error)
-        return False
-
-
-_not_ours = _NotOurs()
-
-
 def quiet_callbacks() -> None:
-    """Keep errors that Spark shows itself, and errors of a stopped query, out of py4j's log."""
+    """Keep lockgate's own errors, which Spark shows, and those caused by `query.stop()` out of
+    py4j's log, which has each error of a callback at ERROR with its traceback. Log them at DEBUG.
+    """
     for name in _CALLBACKS:
-        logging.getLogger(name).addFilter(_not_ours)  # a second time does nothing
+        logging.getLogger(name).addFilter(_is_unexpected)  # a second time does nothing
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None or not (isinstance(error, AlignmentError | Stopped) or is_interrupt(error)):
+        return True
+    log.debug("error in a callback from Spark: %s", sentence(error), exc_info=error)
+    return False

@@ -19,22 +19,19 @@ from pyspark.sql import SparkSession
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.dropped import DroppedRows, KafkaSource
+from lockgate_spark.jvm.dropped import DroppedRows
 from lockgate_spark.jvm.late_topic import PUBLISHED, LateTopic
 from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.spark_lines import session_of
 
 log = logging.getLogger("lockgate")
 
 
 class KeptRows:
     """Writes the late rows of one run to the table at `path`, and to a topic if `alignment` names
-    one. The run's `sources` are given by index.
+    one. The other arguments are those of `DroppedRows`.
     """
 
-    def __init__(
-        self, spark: SparkSession, run: QueryRun, alignment: Alignment, sources: Mapping[int, KafkaSource]
-    ) -> None:
+    def __init__(self, spark: SparkSession, run: QueryRun, alignment: Alignment, sources: Mapping[int, Any]) -> None:
         self._spark, self._run, self._sources = spark, run, sources
         self.path = alignment.late_rows_path or f"{run.execution.resolvedCheckpointRoot()}/lockgate/late_rows"
         self._topic_name = alignment.late_rows_topic
@@ -49,16 +46,13 @@ class KeptRows:
     def expect(self) -> None:
         """Prepare the table before the first batch; later calls do nothing. Write the late rows
         that the previous run has not written, and delete the rows of batches that are not
-        committed.
-
-        Raises `UnsupportedQuery` if late rows of this query cannot be traced to their offsets,
-        `ConfigurationError` if the topic for late rows cannot be used, and `KafkaFailed` if rows
-        cannot be published to the topic.
+        committed. Raises `UnsupportedQuery` if late rows of this query cannot be traced to their
+        offsets, and the errors of `LateTopic`.
         """
         if self._dropped is not None:
             return
         if self._topic_name is not None:
-            self._topic = LateTopic.checked(self._topic_name, self._sources, self._session())
+            self._topic = LateTopic(self._topic_name, self._sources, self._spark)
         try:
             self._dropped = DroppedRows(self._spark, self._run, self._sources)
         except UnsupportedQuery as error:
@@ -78,10 +72,7 @@ class KeptRows:
         self._publish()
 
     def take(self) -> None:
-        """Write the late rows of the last batch. Call this after each batch. Raises `KafkaFailed`
-        if the rows cannot be published to the topic, and `OSError` if the batch's folder cannot be
-        renamed.
-        """
+        """Write the late rows of the last batch. Call this after each batch."""
         batch = self._run.last_batch()
         if batch is None or batch == self._done:
             return
@@ -142,16 +133,13 @@ class KeptRows:
         """Publish the unpublished batches of the table, beginning with the oldest."""
         while self._topic is not None and self._unpublished:
             batch = self._unpublished[0]
-            table = self._session().read.option("basePath", self.path)
+            table = self._spark.read.option("basePath", self.path)
             self._topic.publish(table.parquet(str(self._folder(batch))))
             self._files().create(self._folder(batch, PUBLISHED)).close()
             del self._unpublished[0]
 
     def _folder(self, batch: int, file: str = "") -> Any:
         return self._path(f"query={self._run.query_id}/batch_id={batch}/{file}")
-
-    def _session(self) -> SparkSession:
-        return SparkSession(self._spark.sparkContext, session_of(self._run.execution))
 
     def _path(self, below: str = "") -> Any:
         return self._run.jvm.org.apache.hadoop.fs.Path(f"{self.path}/{below}" if below else self.path)

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.dropped import DroppedRows, KafkaSource
+from lockgate_spark.jvm.dropped import DroppedRows
 from lockgate_spark.jvm.failures import sentence
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.report.findings import BatchLoss
@@ -17,9 +19,9 @@ log = logging.getLogger("lockgate")
 
 
 class LateCount:
-    """Counts the late rows of one run. `sources` are the run's sources by index."""
+    """Counts the late rows of one run. The arguments are those of `DroppedRows`."""
 
-    def __init__(self, spark: Any, run: QueryRun, sources: Mapping[int, KafkaSource]) -> None:
+    def __init__(self, spark: SparkSession, run: QueryRun, sources: Mapping[int, Any]) -> None:
         self._spark, self._run, self._sources = spark, run, sources
         self._dropped: DroppedRows | None = None
         self._counted: int | None = None
@@ -53,6 +55,7 @@ class LateCount:
         if self._by_split:
             said = "this run had %s late rows, which Spark has dropped. By partition: %s"
             log.warning(said, *_summary(self._by_split))
+            self._by_split.clear()
 
     def _count(self, batch: int) -> dict[int, BatchLoss]:
         if self._dropped is None:

@@ -10,13 +10,13 @@ because no two rows of the table are equal.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_http.errors import ConfigurationError, KafkaFailed
-from lockgate_spark.jvm.dropped import KafkaSource
-from lockgate_spark.jvm.failures import java_cause, java_text
+from lockgate_spark.jvm.failures import java_text
 
 PUBLISHED = "_published"
 """Name of the file in the folder of a published batch. Spark reads no file whose name begins with
@@ -27,36 +27,29 @@ _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC
 
 
 class LateTopic:
-    """The Kafka topic to which late rows are written. `options` are those of a Kafka source on the
-    same brokers, of which the `kafka.*` options are used.
+    """The Kafka topic to which late rows are written, on the brokers of the first source in
+    `sources`. Raises `ConfigurationError` if the topic is missing or not accessible, or if a source
+    reads it.
     """
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        self.name = name
-        self._options = {key: value for key, value in options.items() if key.lower().startswith("kafka.")}
-
-    @classmethod
-    def checked(cls, name: str, sources: Mapping[int, KafkaSource], spark: SparkSession) -> "LateTopic":
-        """Return the topic `name` on the brokers of the first source in `sources`. Raises
-        `ConfigurationError` if the topic is missing or not accessible, or if a source reads it.
-        """
-        where = f"Alignment(late_rows_topic={name!r})"
+    def __init__(self, name: str, sources: Mapping[int, Any], spark: SparkSession) -> None:
+        self.name, where = name, f"Alignment(late_rows_topic={name!r})"
+        given = sources[min(sources)].selected.given
+        self._options = {key: value for key, value in given.items() if key.lower().startswith("kafka.")}
         for source in sources.values():
             if source.selected.reads(name, spark._jvm):
                 option = f"{source.selected.option}={source.selected.text!r}"
                 raise ConfigurationError(
                     f"{where}: the query reads this topic itself ({option}). Give its late rows another one"
                 )
-        topic = cls(name, sources[min(sources)].selected.given)
         try:
-            reader = spark.read.format("kafka").options(**topic._options)
+            reader = spark.read.format("kafka").options(**self._options)
             reader.option("subscribe", name).load().rdd.getNumPartitions()
         except Exception as error:
             raise ConfigurationError(
-                f"{where}: Kafka refuses this topic ({_said(error)}). Create it on "
+                f"{where}: Kafka refuses this topic ({java_text(error) or error}). Create it on "
                 "the brokers of the query's source, or let the source's principal describe it and write to it"
             ) from error
-        return topic
 
     def publish(self, rows: DataFrame) -> None:
         """Write each row to the topic, as a JSON object. The Kafka key is the topic and partition
@@ -68,11 +61,6 @@ class LateTopic:
             ordered.write.format("kafka").options(**self._options).option("topic", self.name).save()
         except Exception as error:
             raise KafkaFailed(
-                f'late rows are in the table, but not in the topic "{self.name}" ({_said(error)}). They are published '
-                "before the next ones, by this run or by the next"
+                f'late rows are in the table, but not in the topic "{self.name}" ({java_text(error) or error}). They '
+                "are published before the next ones, by this run or by the next"
             ) from error
-
-
-def _said(error: Exception) -> str:
-    java = java_cause(error)
-    return str(error) if java is None else java_text(java)

@@ -40,18 +40,10 @@ class SourceOffsets:
         stream = self._streams.get(source)
         return None if stream is None else parsed(option(start_offsets(self.execution).get(stream)))
 
-    def logged_offsets(self, source: int) -> Offsets | None:
-        entry = option(self.execution.offsetLog().getLatest())
-        return None if entry is None else self._end_in(entry._2(), source)
-
-    def offsets_in(self, source: int, batch: int) -> Offsets | None:
-        """Return the offsets at which `batch` ends for `source`, from the offset log."""
-        entry = option(self.execution.offsetLog().get(batch))
-        return None if entry is None else self._end_in(entry, source)
-
-    def _end_in(self, logged: Any, source: int) -> Offsets | None:
-        stream = self._streams.get(source)
-        if stream is None:
+    def logged_offsets(self, source: int, batch: int | None = None) -> Offsets | None:
+        """Return the offsets at which `batch` ends for `source`; without `batch`, the last one."""
+        logged, stream = self._logged(batch), self._streams.get(source)
+        if logged is None or stream is None:
             return None
         if class_name(logged) == "OffsetMap":
             by_id, named = logged.offsetsMap(), self.execution.sourceIdMap()
@@ -61,6 +53,22 @@ class SourceOffsets:
         offsets, streams = logged.offsets(), each(self.execution.sources())
         place = next(place for place, other in enumerate(streams) if self._same(other, stream))
         return parsed(option(offsets.apply(place))) if place < offsets.size() else None
+
+    def logged_watermark(self, batch: int | None = None) -> int | None:
+        """Return the watermark (ms) logged with `batch`, or with the last one; None without one."""
+        logged = self._logged(batch)
+        if logged is None:
+            return None
+        # the field's name depends on the version of Spark, its position does not
+        element = logged.productElement(1)
+        metadata = element if class_name(logged) == "OffsetMap" else option(element)
+        return None if metadata is None else int(metadata.batchWatermarkMs()) or None
+
+    def _logged(self, batch: int | None) -> Any:
+        if batch is not None:
+            return option(self.execution.offsetLog().get(batch))
+        last = option(self.execution.offsetLog().getLatest())
+        return None if last is None else last._2()
 
     @cached_property
     def _streams(self) -> dict[int, Any]:
@@ -73,16 +81,6 @@ class SourceOffsets:
         # py4j calls a proxy's `equals` in Python, where Java objects have other names
         identity = self.jvm.java.lang.System.identityHashCode
         return bool(identity(one) == identity(other))
-
-
-def watermark_in(entry: Any) -> int:
-    """Return the watermark (ms) in a batch's entry in the offset log, if any; 0 without one."""
-    if entry is None:
-        return 0
-    # the field's name depends on the version of Spark, its position does not
-    element = entry.productElement(1)
-    metadata = element if class_name(entry) == "OffsetMap" else option(element)
-    return 0 if metadata is None else int(metadata.batchWatermarkMs())
 
 
 def parsed(offset: Any) -> Offsets | None:

@@ -2,30 +2,31 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from lockgate_http.errors import ConfigurationError
 from lockgate_http.group.joining import check_coordinator
-from lockgate_spark.config import Alignment
+from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.ineffective import warn_of_options
-from lockgate_spark.joining import agreement_of, joined
-from lockgate_spark.jvm.dropped import KafkaSource
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.late import LateCount
-from lockgate_spark.jvm.query import QueryRun, query_id_of
+from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.stand_in import send_at_once
-from lockgate_spark.jvm.zone import check_zone
+from lockgate_spark.jvm.zone import zone_rules
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.look import Begin
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.running import running
+from lockgate_spark.spark_lines import session_of
 
 log = logging.getLogger("lockgate")
 
@@ -42,10 +43,9 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """Check an alignment before its query runs. Raises `ConfigurationError` or
-    `CoordinatorRefused` if a check fails.
-    """
-    check_zone(spark, alignment)
+    """Check an alignment before its query runs."""
+    if alignment.slice_zone not in (None, EPOCH):
+        zone_rules(spark._jvm, str(alignment.slice_zone))
     if alignment.mode == "observe":
         log.info("mode observe: Spark reads what it would read without lockgate; plans are made but not applied")
         if folder_of(alignment.report) is not None:
@@ -68,11 +68,7 @@ def open_run(
 ) -> SparkAlignedRun:
     """Return the aligned run of the query that opens a source with this `checkpoint`. The call for
     the query's first source makes it. Each run of a query has its own, so an aligned DataFrame may
-    be started twice.
-
-    `kept` is a map that outlives this process, so that another one can continue the run. Raises
-    `ConfigurationError` if the query's sources have different alignments, and `UnsupportedQuery` if
-    the query cannot be aligned.
+    be started twice. `kept` is that of `AlignedRun`.
     """
     run = QueryRun.opening(spark, checkpoint)
     alignment = replace(alignment, event_time=None)  # the sources share one plan, but no event time
@@ -82,12 +78,12 @@ def open_run(
         report = RunReport(run, alignment) if alignment.mode == "observe" else None
         member, begin = joined(alignment, run), _on_a_thread(spark)
         made = SparkAlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, kept=kept, begin=begin)
-        sources = cast("Mapping[int, KafkaSource]", made.sources)
+        own = SparkSession(spark.sparkContext, session_of(run.execution))
         if alignment.late_rows == "keep":
-            made.table = table = KeptRows(spark, run, alignment, sources)
+            made.table = table = KeptRows(own, run, alignment, made.sources)
             made.tell_report(lambda report: report.keeps_late_rows(table.path))
         if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
-            made.count = LateCount(spark, run, sources)
+            made.count = LateCount(own, run, made.sources)
         else:
             made.tell_report(lambda report: report.not_counted("the count is switched off for this query"))
         return made
@@ -97,11 +93,6 @@ def open_run(
         aligned.end()
         raise ConfigurationError(_unequal(aligned.alignment, alignment))
     return aligned
-
-
-def aligned_run_of(batch: Any) -> AlignedRun | None:
-    """Return the aligned run that planned `batch`; None if its query is not aligned."""
-    return running.of_query(AlignedRun, query_id_of(batch))
 
 
 def _on_a_thread(spark: Any) -> Begin:

@@ -28,9 +28,9 @@ from lockgate_spark.conf import enabled
 from lockgate_spark.config import credible_at
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.event_time import EventTime
-from lockgate_spark.jvm.opening import aligned_run_of
-from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
 from lockgate_spark.spark_run import stoppable
 from lockgate_spark.telemetry.view import BatchAlignment
 
@@ -41,7 +41,7 @@ Reader = tuple[int, int]  # the number of its subtask, and its epoch
 
 def report_progress(batch: DataFrame) -> None:
     """Report the progress of `batch`, as the public `report_progress` says."""
-    aligned = aligned_run_of(batch)
+    aligned = running.of_query(AlignedRun, query_id_of(batch))
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
     if aligned is None or aligned.membership is None or aligned.alignment.coordinator is None:

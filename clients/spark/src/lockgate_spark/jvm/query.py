@@ -19,7 +19,7 @@ from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, each, option
-from lockgate_spark.jvm.offsets import SourceOffsets, watermark_in
+from lockgate_spark.jvm.offsets import SourceOffsets
 from lockgate_spark.jvm.watermarks import query_watermarks
 from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.planning.aligned_run import AlignedRun
@@ -79,13 +79,11 @@ class QueryRun(SourceOffsets):
         """Return the run of `batch`, the argument of a foreachBatch function. Raises
         `UnsupportedQuery` if no running query has made this batch.
         """
-        session = batch.sparkSession
-        query_id = query_id_of(batch)
-        active = session._jsparkSession.sharedState().activeStreamingQueries()
-        execution = active.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
+        spark, query_id = batch.sparkSession, query_id_of(batch)
+        execution = _running(spark, lambda one: str(one.id().toString()) == query_id)
         if execution is None:
             raise UnsupportedQuery(NO_RUN)
-        return cls(execution, session._jvm)
+        return cls(execution, spark._jvm)
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
@@ -152,17 +150,12 @@ class QueryRun(SourceOffsets):
     def memory(self, name: str = "") -> CheckpointMemory:
         return CheckpointMemory(self.execution, self.jvm, name)
 
-    def logged_watermark(self) -> int | None:
-        latest = option(self.execution.offsetLog().getLatest())
-        return watermark_in(None if latest is None else latest._2()) or None
-
     def late_below_in(self, batch: int) -> int:
         """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if it was not
         logged. Spark logs it with the previous batch, or with `batch` itself if the query's conf
         forbids several stateful operators in a plan.
         """
-        logged_with = batch if self._conf(_SEVERAL) == "false" else batch - 1
-        return watermark_in(option(self.execution.offsetLog().get(logged_with)))
+        return self.logged_watermark(batch if self._conf(_SEVERAL) == "false" else batch - 1) or 0
 
     def last_committed(self) -> int | None:
         done = option(self.execution.commitLog().getLatestBatchId())

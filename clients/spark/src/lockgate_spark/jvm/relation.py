@@ -3,7 +3,6 @@ replaces each by an aligned table.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from py4j.clientserver import ClientServer
@@ -13,9 +12,8 @@ from pyspark.sql import DataFrame
 from lockgate_spark.conf import configured, refuse_options
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.names import class_name, each
-from lockgate_spark.jvm.opening import check_before, check_session, open_run
+from lockgate_spark.jvm.opening import check_before, check_session
 from lockgate_spark.jvm.stream import aligned_table
 from lockgate_spark.spark_lines import settings_of
 
@@ -42,8 +40,7 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
 
     def aligned(table: Any, options: Any) -> Any:
         refuse_options(dict(options))
-        event_time = EventTime.over(spark, table, settled.event_time)
-        return aligned_table(table, gateway, partial(open_run, spark, settled), event_time)
+        return aligned_table(spark, table, settled)
 
     found = []
     for df in dfs:

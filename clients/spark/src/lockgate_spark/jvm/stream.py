@@ -1,20 +1,20 @@
 """Proxies for Spark's own Kafka source, with which Python decides where each batch ends.
 
-Every class here answers a few methods in place of an object of Spark (`stand_in`). Only
-`Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch evenly among
-the cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so
-a query can change from plain Spark to aligned and back.
+Every class here answers a few methods in place of an object of Spark (`stand_in`). The readers, the
+`kafka.*` options and the format of the checkpoint stay Spark's own, so a query can change from
+plain Spark to aligned and back.
 """
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import cached_property
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
 from lockgate_http.errors import ConfigurationError
+from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java, new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
@@ -22,7 +22,7 @@ from lockgate_spark.jvm.failures import Selected, sentence
 from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.offsets import parse, parsed, render
-from lockgate_spark.jvm.opening import SparkAlignedRun
+from lockgate_spark.jvm.opening import SparkAlignedRun, open_run
 from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.kafka import KafkaSplitLog
@@ -58,12 +58,9 @@ class _Opening(SparkProxy):
         super().__init__(java, gateway)
 
 
-def aligned_table(
-    table: Any, gateway: Any, open_run: Callable[[str], SparkAlignedRun], event_time: EventTime | None
-) -> Any:
-    """Return a Java object to read in place of `table`, Spark's Kafka table. `open_run` finds or
-    opens the aligned run of the query that opens the source with this checkpoint.
-    """
+def aligned_table(spark: Any, table: Any, alignment: Alignment) -> Any:
+    """Return a Java object to read in place of `table`, Spark's Kafka table."""
+    gateway, event_time = spark.sparkContext._gateway, EventTime.over(spark, table, alignment.event_time)
 
     def newScanBuilder(options: Any) -> SparkProxy:
         selected, builder = Selected.by(options), table.newScanBuilder(options)
@@ -71,10 +68,8 @@ def aligned_table(
 
     def scan(java: Any, selected: Selected) -> SparkProxy:
         def toMicroBatchStream(checkpoint: str) -> Stream:
-            def make(run: SparkAlignedRun, index: int) -> Stream:
-                return Stream(java.toMicroBatchStream(checkpoint), gateway, selected, run, index, event_time)
-
-            return opened(open_run(checkpoint), checkpoint, make)
+            stream = java.toMicroBatchStream(checkpoint)
+            return open_stream(spark, alignment, checkpoint, stream, selected, event_time)
 
         def toContinuousStream(_: str) -> Any:
             raise UnsupportedQuery(
@@ -251,11 +246,20 @@ def _line(split: str, *offsets: int) -> str:
     return "\t".join((*split.rpartition("-")[::2], *map(str, offsets)))
 
 
-def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlignedRun, int], Stream]) -> Stream:
-    """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
-    with the run and the source's index. Any error ends the run, such as `ConfigurationError` if two
-    sources have the same index.
+def open_stream(
+    spark: Any,
+    alignment: Alignment,
+    checkpoint: str,
+    java: Any,
+    selected: Selected,
+    event_time: EventTime | None,
+    stand_in: Any = None,
+    kept: MutableMapping[str, str] | None = None,
+) -> Stream:
+    """Return the stream of a source with this `checkpoint`, as a part of the query's aligned run,
+    in place of Spark's own stream `java`. An error ends the run. `kept` is that of `AlignedRun`.
     """
+    aligned = open_run(spark, alignment, checkpoint, kept)
     try:
         index = source_index(checkpoint)
         name = checkpoint.rstrip("/").rpartition("/")[2]
@@ -264,7 +268,7 @@ def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlign
                 f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one '
                 "another name"
             )
-        stream = make(aligned, index)
+        stream = Stream(java, spark.sparkContext._gateway, selected, aligned, index, event_time, stand_in)
         aligned.add(index, stream)
         if index >= NAMED and (member := aligned.membership) is not None:
             log.info('group %s: source "%s" is reader %s/%d', member.group, name, member.source, index)

@@ -9,7 +9,6 @@ from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
 from lockgate_http.errors import ConfigurationError
-from lockgate_spark.config import EPOCH, Alignment
 
 SESSION_ZONE = "spark.sql.session.timeZone"
 _UNTIL_MS = 4_102_444_800_000  # 2100
@@ -17,7 +16,7 @@ _UNTIL_MS = 4_102_444_800_000  # 2100
 
 def zone_of(jvm: Any, name: str) -> Zone:
     """Return the zone of this name, from 1970 to 2100, or raise `ConfigurationError`."""
-    rules = _rules(jvm, name)
+    rules = zone_rules(jvm, name)
     instant = jvm.java.time.Instant.EPOCH
     before, changes = int(rules.getOffset(instant).getTotalSeconds()) * 1000, []
     while (change := rules.nextTransition(instant)) is not None:
@@ -29,13 +28,8 @@ def zone_of(jvm: Any, name: str) -> Zone:
     return Zone(before, tuple(changes))
 
 
-def check_zone(spark: Any, alignment: Alignment) -> None:
-    """Raise `ConfigurationError` for a `slice_zone` that Spark does not have."""
-    if alignment.slice_zone not in (None, EPOCH):
-        _rules(spark._jvm, str(alignment.slice_zone))
-
-
-def _rules(jvm: Any, name: str) -> Any:
+def zone_rules(jvm: Any, name: str) -> Any:
+    """Return the zone's `java.time.zone.ZoneRules`, or raise `ConfigurationError`."""
     try:
         return jvm.org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(name).getRules()
     except (Py4JJavaError, PySparkException) as error:
