@@ -1,21 +1,10 @@
-"""The keys `spark.lockgate.*` of Spark's conf. A key is an option's name in camelCase, and its
-value overrides the value in the code. The conf is read when `align` is called.
+"""Settings in Spark's conf (`spark.lockgate.*`), and in a stream's options (`lockgate.*`), which
+only the server's extension reads. A key is a field's name in camelCase; those of `Coordinator`
+begin with `coordinator.`. Values are text as in the code, and `none` stands for None.
 
-    spark.lockgate.enabled             false: align() returns its argument unchanged
-    spark.lockgate.align               true: with the server's extension, all Kafka streams of the
-                                       session are aligned
-    spark.lockgate.python              the Python executable that runs this extension's planner
-    spark.lockgate.<field>             a field of Alignment: maxDrift, idleTimeout, mode, …
-    spark.lockgate.coordinator.<field> a field of Coordinator: url, group, token, …; url and group
-                                       suffice if the code has no Coordinator
-    spark.lockgate.token.<name>        a token, to which a stream's options refer by its name
-
-Values are text as in the code, such as `10 minutes`; `none` stands for None.
-
-With the server's extension (the jar `lockgate-spark-server`), a stream can also be aligned by its
-own options, `lockgate.align` and `lockgate.<field>`. The conf overrides them, as it overrides the
-code. A token is not an option, because Spark shows the options in a client's plan. Instead, the
-option `lockgate.coordinator.tokenName` names a token of the conf.
+The conf is read when `align` is called, and overrides the code and the options. A token is not an
+option, because Spark shows the options in a client's plan. Instead, the option
+`lockgate.coordinator.tokenName` names a token of the conf, `spark.lockgate.token.<name>`.
 """
 
 import logging
@@ -37,14 +26,12 @@ PREFIX = "spark.lockgate."
 ENABLED = PREFIX + "enabled"
 ALIGN = PREFIX + "align"
 PYTHON = PREFIX + "python"
+TOKENS = PREFIX + "token."  # Spark shows no value of a key with this word in it
 OPTION = "lockgate."
 ALIGN_OPTION = OPTION + "align"
-_Made = TypeVar("_Made")
-TOKENS = PREFIX + "token."
-"""Spark shows no value of a key that has the word "token" in it."""
-
 TOKEN_NAME = OPTION + "coordinator.tokenName"
 _TOKEN = OPTION + "coordinator.token"
+_Made = TypeVar("_Made")
 
 
 def _camel(name: str) -> str:
@@ -53,33 +40,25 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the field names of the dataclass `of` by the keys that set them, which begin with
-    `prefix`. The fields of `coordinator` have keys of their own.
-    """
+    """Return the field names of the dataclass `of` by the keys that set them."""
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
 
 _OPTIONS = _keys(Alignment, OPTION)
 _COORDINATOR_OPTIONS = {k: name for k, name in _keys(Coordinator, OPTION + "coordinator.").items() if k != _TOKEN}
+# all but those of named tokens
 KEYS = (ENABLED, ALIGN, PYTHON, *_keys(Alignment, PREFIX), *_keys(Coordinator, PREFIX + "coordinator."))
-"""All keys of the conf except those of named tokens."""
-
 OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_OPTIONS, *_COORDINATOR_OPTIONS)
-"""All options of a stream."""
 
 
 def enabled(conf: Any) -> bool:
-    """Return whether alignment is on in a session's conf, or in a mapping of its settings."""
+    """Return whether alignment is on in a session's conf."""
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 
 
 def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
-    """Return the alignment that a stream's options and its session's conf ask for. Return None if
-    they ask for none, or if `spark.lockgate.enabled` is false.
-
-    Names of options are case-insensitive. Raises `ConfigurationError` if an option is unknown, if a
-    value is invalid, or if other options are set for a stream that neither has `lockgate.align` nor
-    is aligned by the conf.
+    """Return the alignment that a stream's options, whose names are case-insensitive, and its
+    session's conf ask for, if any.
     """
     if not enabled(conf):
         return None
@@ -101,9 +80,7 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
-    """Raise `ConfigurationError` if a stream has options for lockgate. Only the server's extension
-    reads such options, and this session does not have the extension.
-    """
+    """Raise `ConfigurationError` if a stream has options for lockgate."""
     given = sorted(key for key in options if key.lower().startswith(OPTION))
     if not given:
         return
@@ -154,9 +131,6 @@ def _switch(key: str, value: str) -> bool:
 def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
     """Return `alignment` with the values that the conf sets in place of its own. Log a warning
     about unknown keys.
-
-    Raises `ConfigurationError` if a value is invalid, or if the conf sets only a part of a
-    coordinator that the code does not have. The message names the keys.
     """
     for key in sorted(key for key in conf if key.startswith(PREFIX) and not key.startswith(TOKENS)):
         if key not in KEYS:
@@ -167,7 +141,7 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
 
 def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], where: str) -> Alignment:
     """Return `alignment` with the values of the keys in `given` that begin with `prefix`. `where`
-    is the part of an error message that says who has set the keys.
+    says in errors who has set the keys.
     """
 
     def made(make: Callable[..., _Made], keys: Mapping[str, str]) -> _Made:

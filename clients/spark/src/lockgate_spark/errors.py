@@ -6,10 +6,7 @@ from lockgate_http.errors import AlignmentError
 
 
 class UnsupportedQuery(AlignmentError):
-    """Raised for a DataFrame, session, Spark version or mode of execution that cannot be aligned.
-
-    The message says what to do instead.
-    """
+    """Raised if a DataFrame, session, Spark version or mode of execution cannot be aligned."""
 
 
 class WaitedTooLong(AlignmentError):

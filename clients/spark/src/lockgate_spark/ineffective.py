@@ -1,5 +1,5 @@
 """Warnings about options that have no effect: because of another option, because of the query's
-trigger, or in a gate. Without a warning, these options would seem to work.
+trigger, or in a gate.
 """
 
 import logging

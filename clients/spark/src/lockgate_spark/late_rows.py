@@ -58,9 +58,7 @@ def late_rows(query: Any) -> DataFrame:
 
 
 def path_of(query_id: str) -> str | None:
-    """Return the path of the table in which a query of this process keeps its late rows, if it does
-    and if its last run is still in the registry `running`.
-    """
+    """Return the path of the table in which the last known run of a query keeps its late rows."""
     from lockgate_spark.jvm.opening import SparkAlignedRun
 
     run = running.of_query(SparkAlignedRun, query_id) or running.of_query(SparkAlignedRun, query_id, ended=True)

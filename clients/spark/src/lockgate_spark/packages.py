@@ -17,9 +17,7 @@ log = logging.getLogger("lockgate")
 CONNECTORS = {"3.5": "3.5.7", "4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}
 """The version of the connector that was tried with each line of Spark."""
 
-_NO_CONNECT = ("3.5",)  # lines that the server's extension is not made for
-_SCALA = {"3.5": "2.12"}  # of a line's usual build
-_SCALA_4 = "2.13"
+_SPARK_3 = "3.5"  # without the server's extension, and usually built with Scala 2.12
 
 
 def was_tried(version: str) -> bool:
@@ -28,14 +26,12 @@ def was_tried(version: str) -> bool:
 
 
 def refuse_by_version(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the session's version of Spark is not supported. Only the version
-    is read from the session, since an older Spark may lack everything else.
-    """
+    """Raise `UnsupportedQuery` if the session's version of Spark is not supported."""
     versions, tested = (str(spark.version), str(pyspark.__version__)), f"Spark {', '.join(CONNECTORS)}"
     shown, why = f"Spark {versions[0]} (pyspark {versions[1]})", ""
     if any(_numbers(version) < min(map(_numbers, CONNECTORS)) for version in versions):
         raise UnsupportedQuery(f"{shown} is older than what lockgate works with: {tested}")
-    if is_connect(spark) and any(_line(version) in _NO_CONNECT for version in versions):
+    if is_connect(spark) and _SPARK_3 in map(_line, versions):
         why = "lockgate's extension for a Connect server needs Spark 4.0 or newer. Use a "
         why += "classic session, SparkSession.builder.master(…), or upgrade Spark"
     elif is_connect(spark) and not was_tried(versions[1]):
@@ -71,14 +67,14 @@ def packages(spark_version: str | None = None) -> str:
         raise ConfigurationError(
             f"no Kafka connector was tried with Spark {spark_version!r}: known are {', '.join(sorted(CONNECTORS))}"
         )
-    scala = _line(scala) or _SCALA.get(line, _SCALA_4)
+    scala = _line(scala) or ("2.12" if line == _SPARK_3 else "2.13")
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{CONNECTORS[line]}"
 
 
 def jar_note() -> str:
     """Return a sentence about lockgate's server jar if the running Spark ignores it, else ""."""
     context = _context()
-    if context is None or _line(str(context.version)) not in _NO_CONNECT:
+    if context is None or _line(str(context.version)) != _SPARK_3:
         return ""
     conf = context.getConf()
     if not any("lockgate-spark-server" in str(conf.get(key, "")) for key in ("spark.jars", "spark.jars.packages")):

@@ -1,6 +1,4 @@
-"""The `withWatermark` calls of a query, and the columns that they use. `jvm.watermarks` reads them
-from the query's plan.
-"""
+"""The `withWatermark` calls of a query, which `jvm.watermarks` reads from the query's plan."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +10,7 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 @dataclass(frozen=True, slots=True)
 class Unaligned:
     """A stream that is not aligned. `text` is Spark's name for it, and `reader` is the code that
-    reads it from Kafka. `reader` is None for other sources, which cannot be aligned.
+    reads it from Kafka; None for other sources, which cannot be aligned.
     """
 
     text: str
@@ -40,8 +38,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
-    """A `withWatermark(column, delay)` in a query, with the origin of `column` in each branch of a
-    union below it in the plan; without a union, with one origin.
+    """A `withWatermark(column, delay)`, with the origin of `column` in each branch of a union below
+    it in the plan; without a union, with one origin.
     """
 
     column: str
@@ -50,12 +48,10 @@ class QueryWatermark:
 
     @property
     def aligned(self) -> bool:
-        """Whether an aligned source is below this `withWatermark` in the query's plan."""
         return any(origin.aligned for origin in self.origins)
 
     @property
     def unaligned(self) -> tuple[Unaligned, ...]:
-        """The unaligned streams below this `withWatermark`, each once."""
         return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
 
 
@@ -65,8 +61,7 @@ class Checkpointed(Protocol):
     def logged_watermark(self) -> int | None:
         """Return Spark's own watermark (ms) in the checkpoint; None if it has none."""
 
-    def watermarks(self) -> list[QueryWatermark]:
-        """Return the `withWatermark` calls of the query."""
+    def watermarks(self) -> list[QueryWatermark]: ...
 
     def takes_highest(self) -> bool:
         """Return whether Spark uses the highest of several watermarks (the policy `max`)."""

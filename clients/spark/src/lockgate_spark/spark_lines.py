@@ -1,5 +1,5 @@
-"""Functions that hide the differences between Spark 3.5 and Spark 4 in a classic session. This
-module does not import py4j, because a Spark Connect client imports it, too.
+"""The differences between Spark 3.5 and Spark 4 in a classic session. This module does not import
+py4j, because a Spark Connect client imports it, too.
 """
 
 from collections.abc import Mapping

@@ -8,19 +8,16 @@ from lockgate_spark.errors import Stopped
 
 
 class SparkRun(Protocol):
-    """The protocol of one run of one query, for classic sessions and for Spark Connect."""
+    """One run of one query, with Spark's ids of the query and of the run."""
 
     @property
-    def query_id(self) -> str:
-        """Spark's id of the query, which is in the checkpoint."""
+    def query_id(self) -> str: ...
 
     @property
-    def run_id(self) -> str:
-        """Spark's id of this run."""
+    def run_id(self) -> str: ...
 
     @property
-    def name(self) -> str | None:
-        """The query's name, if it was given one."""
+    def name(self) -> str | None: ...
 
     @property
     def available_now(self) -> bool:
@@ -35,7 +32,7 @@ class SparkRun(Protocol):
         """Whether `align` has put the query's sources into a group."""
 
     def is_active(self) -> bool:
-        """Return whether the run is active. This is false once `query.stop()` was called."""
+        """Return whether the run is active: false once `query.stop()` was called."""
 
     def check_active(self) -> None:
         """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread."""
@@ -45,13 +42,12 @@ class SparkRun(Protocol):
         Do not call this method on the query's own thread.
         """
 
-    def failed(self) -> bool:
-        """Return whether the run has ended with an error."""
+    def failed(self) -> bool: ...
 
 
 @contextmanager
 def stoppable(run: SparkRun) -> Iterator[None]:
-    """In the `with` block, raise `Stopped` in place of any error that follows `query.stop()`."""
+    """Raise `Stopped` in place of any error that follows `query.stop()`."""
     try:
         yield
     except Exception:

@@ -14,19 +14,15 @@ _constructors: dict[tuple[int, str], Any] = {}
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
-    """Return a new object of the Java class `kind`, which uses Kafka's client. `params` is a Java
-    map with the client's settings, and `beside` is as in `new_java`.
-    """
+    """Return a new object of the Java class `kind`, which uses Kafka's client with `params`."""
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
     return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, before if kafka else "")
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = None, shading: str = "") -> Any:
-    """Return a new object of the Java class `kind`, made with `argument` if there is one.
-
-    The first call compiles the class from its source in the Python `package`. The class loader of
-    the Java object `beside` loads it, so it can use the same classes as that object. `shading` is a
-    prefix that a vendor has put before Kafka's class names, such as `kafkashaded.`, or empty.
+    """Return a new object of the Java class `kind`, compiled from its source in the Python
+    `package`. It can use the same classes as the Java object `beside`. `shading` is a prefix that a
+    vendor has put before Kafka's class names, such as `kafkashaded.`, or empty.
     """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone. So a class that is compiled has a name of
@@ -42,9 +38,7 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = Non
 
 
 def compiled(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:
-    """Compile the Java source `kind` to a class called `name`, and return its constructor. `loader`
-    is the parent class loader; `package` and `shading` are as in `new_java`.
-    """
+    """Compile the Java source `kind` to a class called `name`, and return its constructor."""
     source = files(package).joinpath(f"{kind}.java").read_text(encoding="utf-8").replace(_KAFKA, shading + _KAFKA)
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setTargetVersion(_JAVA_8)

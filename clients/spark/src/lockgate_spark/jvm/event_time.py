@@ -1,9 +1,6 @@
-"""An event time in the payload: a Spark SQL expression over Kafka's columns, which the driver
-evaluates for single records.
-
-Spark itself resolves, checks and compiles the expression, with the session's time zone and ANSI
-mode; no job runs. `KafkaLog.java` applies it to the row that Spark's own Kafka source makes of a
-record. So the driver and the query compute the same event time.
+"""An event time in the payload: a Spark SQL expression over Kafka's columns, which Spark compiles
+and `KafkaLog.java` applies to the row that Spark's own Kafka source makes of a record. So the
+driver and the query compute the same event time.
 """
 
 from dataclasses import dataclass
@@ -26,7 +23,6 @@ _HINTS = {
     "integer": "milliseconds since 1970 are a BIGINT",
     "date": "a day is too coarse to align by",
 }
-
 
 OF_KAFKA = "topic IS NOT NULL"
 """A condition that each row of Kafka's source meets, although Spark's optimiser cannot know it."""
@@ -60,8 +56,7 @@ class EventTime:
     @classmethod
     def over(cls, spark: Any, table: Any, text: str | None) -> "EventTime | None":
         """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
-        Return None for Kafka's own timestamp, which is also meant by None. Raises
-        `ConfigurationError` if the expression cannot be event time.
+        Return None for Kafka's own timestamp, which is also meant by None.
         """
         if text is None:
             return None
@@ -86,7 +81,7 @@ class EventTime:
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
-        """Make a Java `KafkaLog` use this event time, and return it."""
+        """Make a `KafkaLog` use this event time, and return it."""
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
 
@@ -104,9 +99,7 @@ class EventTime:
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Check the expression `text`, and return whether its event times are in microseconds.
-    `analysed` and `optimised` are Spark's plans of a query that selects only this expression.
-    """
+    """Check the expression of a query's plans, and return whether it is in microseconds."""
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     projects = class_name(analysed) == class_name(optimised) == "Project"
     if not projects or analysed.children().apply(0).children().size() or analysed.output().size() != 1:

@@ -19,12 +19,10 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """Return the text of each file that exists, or the error message if it cannot be read."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Write `text` to the first file if `number` is even, else to the second one."""
         with closing(self._files.create(self._path(self._folder, self._names[number % 2]), True)) as out:
             out.write(text.encode())
 

@@ -1,13 +1,9 @@
 """Reads the offsets of a run's sources from Spark's offset log and from the query's progress.
 
 Spark numbers a query's sources in the order of the plan, or uses their names if all have one
-(source evolution, from Spark 4.2 on). The log has two formats:
-
-* Format 1 lists offsets by the source's place in the plan; a source that is used twice has two
-  places.
-* Format 2 (`OffsetMap`) has offsets by an id, which is the source's name or one of its places.
-
-Both contain a Scala `Option` for each source, which is empty if the source had no offset.
+(source evolution, from Spark 4.2 on). Format 1 of the log lists offsets by the source's place in
+the plan; a source that is used twice has two places. Format 2 (`OffsetMap`) has them by an id,
+which is the source's name or one of its places.
 """
 
 import json
@@ -25,15 +21,14 @@ EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 @dataclass(frozen=True)
 class SourceOffsets:
-    """Reads the offsets of one run's sources, by the sources' indices. Spark must have opened all
-    sources. The offsets are None if Spark has stored none for this source.
+    """The offsets of one run's sources, None for a source without any. Spark must have opened all
+    sources.
     """
 
     execution: Any
     jvm: Any
 
     def source_of(self, stream: Any) -> int:
-        """Return the index of the source that `stream` reads."""
         return next(index for index, one in self._streams.items() if self._same(one, stream))
 
     def start_offsets(self, source: int) -> Offsets | None:

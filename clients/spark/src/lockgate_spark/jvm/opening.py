@@ -55,9 +55,7 @@ def check_before(spark: Any, alignment: Alignment) -> None:
 
 
 class SparkAlignedRun(AlignedRun):
-    """An aligned run in Spark. `table` writes late rows to a table, and `count` counts them; each
-    is None unless `late_rows` asks for it.
-    """
+    """An aligned run in Spark. `table` and `count` are None unless `late_rows` asks for them."""
 
     table: KeptRows | None = None
     count: LateCount | None = None
@@ -96,9 +94,7 @@ def open_run(
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return a function that runs its argument on a new thread, and returns a function that
-    interrupts this thread in the JVM.
-    """
+    """Return a `Begin` that interrupts its thread in the JVM."""
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:
         java: list[Any] = []

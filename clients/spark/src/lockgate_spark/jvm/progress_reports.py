@@ -40,7 +40,6 @@ Reader = tuple[int, int]  # the number of its subtask, and its epoch
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch`, as the public `report_progress` says."""
     aligned = running.of_query(AlignedRun, query_id_of(batch))
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
@@ -72,8 +71,8 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return a row for each split: topic, partition, end (the next offset), rows, and event_time
-    (the highest credible one in ms, or null).
+    """Return a row for each split, with the next offset (`end`), the number of `rows`, and the
+    highest credible `event_time` (ms).
     """
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
@@ -119,7 +118,7 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Return the function of the task. It takes the rows of the aggregate, sends one request for
+    """Return the function of the task, which sends the rows of the aggregate in one request for
     each reader, and yields the error message of each request that fails. `disorder` is in ms.
     """
 
@@ -146,9 +145,7 @@ def _sender(
 
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Run the Spark job that sends the reports. Return the first error message, if any. Raises
-    `Stopped` if the query was stopped.
-    """
+    """Run the Spark job that sends the reports. Return the first error message, if any."""
     try:
         with stoppable(aligned.run):
             refused = rows.rdd.mapPartitions(send).collect()

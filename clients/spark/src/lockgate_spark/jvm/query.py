@@ -62,7 +62,7 @@ class QueryRun(SourceOffsets):
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
         """Return the run that opens the source with this `checkpoint`, in any session of the
-        application. Raises `UnsupportedQuery` if no run does, or if it cannot be aligned.
+        application.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -76,9 +76,7 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run of `batch`, the argument of a foreachBatch function. Raises
-        `UnsupportedQuery` if no running query has made this batch.
-        """
+        """Return the run of `batch`, the argument of a foreachBatch function."""
         spark, query_id = batch.sparkSession, query_id_of(batch)
         execution = _running(spark, lambda one: str(one.id().toString()) == query_id)
         if execution is None:
@@ -182,7 +180,6 @@ class QueryRun(SourceOffsets):
         return new_java(self.jvm, self.execution.logicalPlan(), "lockgate_spark.jvm", "DroppedCount")
 
     def last_batch(self) -> int | None:
-        """Return the number of the last batch, even if it is not done."""
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
@@ -221,8 +218,8 @@ class QueryRun(SourceOffsets):
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
     """Return a stateful operator of Spark's query progress.
 
-    A partition that is computed once opens one state store, or `join_stores` in a join. So the
-    operator is `repeated` if more stores were opened, or if Spark reports no number of stores.
+    A partition that is computed once opens one state store, or `join_stores` in a join. If more
+    stores were opened, or if Spark reports none, the operator is `repeated`.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)

@@ -22,7 +22,7 @@ Decorate = Callable[[Any, Any], Any]
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
-    """Return the streaming DataFrames of a classic session aligned, as the public `align_all`."""
+    """Return the DataFrames of a classic session aligned, as the public `align_all`."""
     for df in dfs:
         check_streaming(df.isStreaming)
         check_session(df.sparkSession)
@@ -63,8 +63,6 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Callable[[Any],
 
     `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
     as they are. The plan may be hundreds of nodes deep, so the JVM traverses it and not Python.
-    Raises `UnsupportedQuery` if the plan has a stream that is not read from Kafka, or that is
-    aligned already.
     """
     jvm = gateway.jvm
     done = jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source

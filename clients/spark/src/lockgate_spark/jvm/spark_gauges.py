@@ -16,7 +16,6 @@ _SWITCH = "spark.sql.streaming.metricsEnabled"
 
 
 def metrics_system(jvm: Any) -> Any:
-    """Return Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
     # Method handles, since py4j resolves all methods of a class before it calls one. Some methods
     # of SparkEnv name classes that are not in PySpark 4.3.
     load, handles = jvm.java.lang.Class.forName, jvm.java.lang.invoke.MethodHandles
@@ -56,7 +55,7 @@ class SparkGauges:
 
 
 def gauges_of(run: QueryRun) -> Gauges | None:
-    """Register the gauges of a run, and return them; None if they are off or cannot be reached."""
+    """Register the gauges of a run; return None if they are off or cannot be reached."""
     try:
         if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":
             return None

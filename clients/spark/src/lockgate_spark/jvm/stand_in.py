@@ -1,7 +1,6 @@
 """The Python half of a proxy for an object of Spark. `StandIn.java` is the Java half, which Spark
-calls. A Python error never reaches Java as an exception, since py4j would put Python's whole
-traceback into the message that Spark shows. Instead, Python returns one sentence, and the Java half
-throws an exception with this sentence.
+calls. Python returns its errors as one sentence, which the Java half throws, since py4j would put
+the whole traceback into the message that Spark shows.
 """
 
 import logging
@@ -46,8 +45,8 @@ class JavaCallback:
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def apply(self, method: str, given: Any) -> Any:
-        """Call the method with this name, and return its result to Java. If it fails, return the
-        error as a sentence; an empty string means that the query was stopped.
+        """Call the method with this name, and return its result to Java, or its error as a
+        sentence; an empty one means that the query was stopped.
         """
         try:
             result = getattr(self, method)(*self._arguments(given))
@@ -63,11 +62,10 @@ class JavaCallback:
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """Return the error to show for `error`."""
         return error
 
     def because(self, cause: Any) -> None:
-        """Pass the Java cause of the error that `apply` returns to the Java half, if any."""
+        """Tell the Java half the Java cause of the error that `apply` returns."""
 
     def _arguments(self, given: Any) -> Iterable[Any]:
         return given  # type: ignore[no-any-return]  # an array
@@ -93,12 +91,11 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """A proxy for `java`, an object of Spark. The proxy implements the Java interfaces
-    `INTERFACES`. Python answers the methods in `ANSWERS`, and `java` answers all others.
+    """A proxy for `java`, an object of Spark, with the Java interfaces `INTERFACES`. Python answers
+    the methods in `ANSWERS`, and `java` answers all others.
 
-    `stand_in` is an existing Java half that passes its calls to this object; if it is None, a new
-    Java half is made. `tasks` is a Java function for the new half, which changes the tasks that
-    Spark has planned for a batch.
+    `stand_in` is the Java half if it exists already. `tasks` is a Java function for a new half,
+    which changes the tasks that Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()

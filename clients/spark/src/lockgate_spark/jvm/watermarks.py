@@ -16,15 +16,11 @@ from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 from lockgate_spark.spark_lines import options_of
 
 _NAMED_BY = ("subscribe", "subscribePattern", "assign")  # the options that select Kafka's topics
-
-
 IndexOf = Callable[[Any], int]
 
 
 def query_watermarks(plan: Any, jvm: Any, index_of: IndexOf) -> list[QueryWatermark]:
-    """Return all watermarks in the logical plan of a running query. `index_of` returns the index of
-    the source that a stream in the plan reads.
-    """
+    """Return the watermarks of a logical plan. `index_of` returns a stream's index."""
     columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
     delay_ms = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs
     found = []
@@ -43,8 +39,7 @@ NAMED = 2**32
 
 def source_index(checkpoint: str) -> int:
     """Return the index of a source from the path of its checkpoint, `<checkpoint>/sources/<index>`,
-    or `…/<name>` for a source with a name. A name gives the same index in each run. In a group, the
-    index identifies the reader.
+    or `…/<name>` for a source with a name. In a group, the index identifies the reader.
     """
     name = checkpoint.rstrip("/").rpartition("/")[2]
     number = int(name) if name.isdecimal() else NAMED
@@ -78,11 +73,6 @@ def _origin(expression: str | None, columns: list[Origin]) -> Origin:
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}
+    source = sources.pop() if len(sources) == 1 else None
     unaligned = tuple(dict.fromkeys(one for column in columns for one in column.unaligned))
-    return Origin(
-        any(column.aligned for column in columns),
-        None,
-        expression,
-        sources.pop() if len(sources) == 1 else None,
-        unaligned=unaligned,
-    )
+    return Origin(any(column.aligned for column in columns), None, expression, source, unaligned)
