@@ -52,14 +52,11 @@ OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_OPTIONS, *_COORDINATOR_OPTIONS)
 
 
 def enabled(conf: Any) -> bool:
-    """Return whether alignment is on in a session's conf."""
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 
 
 def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
-    """Return the alignment that a stream's options, whose names are case-insensitive, and its
-    session's conf ask for, if any.
-    """
+    """Return the alignment that a stream's options and its session's conf ask for, if any."""
     if not enabled(conf):
         return None
     names = {key.lower(): key for key in options}
@@ -80,7 +77,6 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
-    """Raise `ConfigurationError` if a stream has options for lockgate."""
     given = sorted(key for key in options if key.lower().startswith(OPTION))
     if not given:
         return
@@ -93,7 +89,6 @@ def refuse_options(options: Mapping[str, str]) -> None:
 
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
-    """Return a stream's options, with the token in place of its name."""
     if _TOKEN in given:
         raise ConfigurationError(
             f"option {_TOKEN}: Spark's UI shows the options in a client's plan; set {PREFIX}coordinator.token in the "
@@ -129,9 +124,7 @@ def _switch(key: str, value: str) -> bool:
 
 
 def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
-    """Return `alignment` with the values that the conf sets in place of its own. Log a warning
-    about unknown keys.
-    """
+    """Return `alignment` with the values of the conf. Log a warning about unknown keys."""
     for key in sorted(key for key in conf if key.startswith(PREFIX) and not key.startswith(TOKENS)):
         if key not in KEYS:
             log.warning("%s is unknown and has no effect; %s", key, _near(key, KEYS))
@@ -140,9 +133,7 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
 
 
 def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], where: str) -> Alignment:
-    """Return `alignment` with the values of the keys in `given` that begin with `prefix`. `where`
-    says in errors who has set the keys.
-    """
+    """Return `alignment` with the values in `given`. `where` says in errors who has set them."""
 
     def made(make: Callable[..., _Made], keys: Mapping[str, str]) -> _Made:
         values = {name: given[key].strip() for key, name in keys.items() if key in given}

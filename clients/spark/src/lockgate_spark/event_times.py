@@ -19,7 +19,6 @@ class Credible:
     latest: int = MAX
 
     def has(self, event_time: int) -> bool:
-        """Return whether an event time is in the range."""
         return self.earliest <= event_time <= self.latest
 
 

@@ -68,10 +68,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """Return the alignment with `event_time` set, or unchanged if `event_time` is None. Raise
-    `ConfigurationError` if the alignment has another event time, or options that a gate cannot
-    fulfil because it does not plan the batches.
-    """
+    """Return the alignment with `event_time`, if it is given. Refuse options that need a plan."""
     if alignment.slice is not None:
         raise ConfigurationError(
             f"Alignment(slice={alignment.slice!r}): a gate makes batches wait and cuts none; leave slice out"

@@ -1,6 +1,4 @@
-"""Warnings about options that have no effect: because of another option, because of the query's
-trigger, or in a gate.
-"""
+"""Warnings about options without effect beside others, under a trigger or in a gate."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -48,19 +46,16 @@ _IN_A_GATE: Rules = {
 
 
 def warn_of_options(alignment: Alignment, available_now: bool) -> None:
-    """Warn of options that have no effect in the run of an aligned query."""
     _warn(alignment, _BESIDE_THE_OTHERS)
     warn_of_trigger(alignment, available_now)
 
 
 def warn_of_trigger(alignment: Alignment, available_now: bool) -> None:
-    """Warn of options that have no effect under the trigger of a run."""
     if not available_now:
         _warn(alignment, _UNDER_OTHER_TRIGGERS)
 
 
 def warn_of_gate(alignment: Alignment) -> None:
-    """Warn of options that have no effect in a gate."""
     _warn(alignment, _IN_A_GATE)
 
 

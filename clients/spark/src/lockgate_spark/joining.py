@@ -9,9 +9,7 @@ from lockgate_spark.spark_run import SparkRun
 
 
 def agreement_of(alignment: Alignment) -> Agreement:
-    """Return the settings on which a query has to agree with its group. `alignment` must have a
-    coordinator.
-    """
+    """Return the settings on which a query, which has a coordinator, must agree with its group."""
     assert alignment.coordinator is not None
     bounds = bounds_of(alignment)
     return Agreement(
@@ -24,9 +22,7 @@ def agreement_of(alignment: Alignment) -> Agreement:
 
 
 def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
-    """Join the group for one run, and return the membership. Return None without a group, and in
-    observe mode.
-    """
+    """Join the group for one run. Return None without a group, and in observe mode."""
     coordinator = alignment.coordinator
     if coordinator is None or alignment.mode == "observe":
         return None  # a reader that reports would hold other queries

@@ -26,7 +26,6 @@ def was_tried(version: str) -> bool:
 
 
 def refuse_by_version(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the session's version of Spark is not supported."""
     versions, tested = (str(spark.version), str(pyspark.__version__)), f"Spark {', '.join(CONNECTORS)}"
     shown, why = f"Spark {versions[0]} (pyspark {versions[1]})", ""
     if any(_numbers(version) < min(map(_numbers, CONNECTORS)) for version in versions):

@@ -22,9 +22,7 @@ class Registry:
         self._lock = threading.RLock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
-        """Return the object of this kind of a run, which the first call makes with `make`. Remove
-        all objects that have ended.
-        """
+        """Return the object of a run, which the first call makes. Remove all that have ended."""
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:
                 del self._running[ended]

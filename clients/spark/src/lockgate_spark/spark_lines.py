@@ -11,12 +11,10 @@ SPARK_3 = str(pyspark.__version__).startswith("3.")
 
 
 def is_connect(df: object) -> bool:
-    """Return whether a DataFrame or a session belongs to Spark Connect."""
     return type(df).__module__.startswith("pyspark.sql.connect")
 
 
 def settings_of(spark: Any) -> Mapping[str, str]:
-    """Return all settings of a session's conf."""
     if not SPARK_3:
         return spark.conf.getAll  # type: ignore[no-any-return]
     settings = spark._jsparkSession.conf().getAll()
@@ -24,13 +22,12 @@ def settings_of(spark: Any) -> Mapping[str, str]:
 
 
 def column_of(jvm: Any, expression: Any) -> Any:
-    """Return a Java `Column` for a Catalyst expression."""
     sql = jvm.org.apache.spark.sql
     return sql.Column(expression) if SPARK_3 else sql.classic.ExpressionUtils.column(expression)
 
 
 def session_of(execution: Any) -> Any:
-    """Return the Java session in which the `StreamExecution` of a run executes its batches."""
+    """Return the Java session in which a run executes its batches."""
     return _field(execution, "sparkSessionForStream") if SPARK_3 else execution.sparkSessionForStream()
 
 

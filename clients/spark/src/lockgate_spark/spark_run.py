@@ -38,9 +38,7 @@ class SparkRun(Protocol):
         """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread."""
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, for at most `seconds`, and return whether the run has ended.
-        Do not call this method on the query's own thread.
-        """
+        """Wait at most `seconds` for the end of the run. Do not wait on the query's own thread."""
 
     def failed(self) -> bool: ...
 

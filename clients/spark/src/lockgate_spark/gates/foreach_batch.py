@@ -1,6 +1,4 @@
-"""The foreachBatch functions that `gate` returns: one makes batches wait, the other only
-observes.
-"""
+"""The foreachBatch functions that `gate` returns: one waits, the other only observes."""
 
 import atexit
 import logging
@@ -95,9 +93,7 @@ def _persisted(batch: DataFrame) -> Iterator[None]:
 
 
 class _WithEventTimes:
-    """A foreachBatch function that reads the event times of each batch before it calls `fn`. It may
-    serve several queries and runs.
-    """
+    """A foreachBatch function with event times, for one or several queries and runs."""
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
         self._fn, self._alignment, self._event_time = fn, alignment, event_time
@@ -155,8 +151,8 @@ class GatedFunction(_WithEventTimes):
 
 
 class ObservedFunction(_WithEventTimes):
-    """Passes each batch on at once, and logs whether a gate would have delayed it. It does not join
-    the group, because a reader that reports would make other queries wait.
+    """Logs whether a gate would have delayed each batch. It does not join the group, because a
+    reader that reports would make other queries wait.
     """
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:

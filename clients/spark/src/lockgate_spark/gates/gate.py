@@ -140,9 +140,8 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Close the gate, and report to the group that its reader is finished. Under AvailableNow
-        with `Coordinator(park=…)`, the reader is parked instead: the group waits for the query's
-        next run, but at most for the time `park`. If the run has `failed`, nothing is reported, and
+        """Close the gate, and report to the group that its reader is finished, or parked under
+        AvailableNow with `Coordinator(park=…)`. If the run has `failed`, nothing is reported, and
         the reader keeps its lease for the restart.
         """
         self.waits.close()
@@ -193,8 +192,8 @@ class Gate:
     # -- what a user sees --
 
     def _check_order(self, span: Span, batch_id: int) -> None:
-        """Warn if a batch begins more than `max_drift` below the reported watermark. Warn again
-        only if a later batch begins more than twice as far below it.
+        """Warn if a batch begins more than `max_drift` below the reported watermark, and again if a
+        later one begins more than twice as far below it.
         """
         reported = watermark.add(self._top, -self._bounds.disorder - 1)
         below, drift = reported - span.lowest, self.membership.max_drift or self._bounds.max_drift
@@ -215,7 +214,6 @@ class Gate:
         )
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
-        """Set the gauges. `held_s` is how long (s) a batch that waits has waited so far."""
         if self._shown is not None:
             self._shown.show(
                 {**gauges(view), "blockedByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}

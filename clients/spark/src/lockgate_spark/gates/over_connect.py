@@ -1,6 +1,4 @@
-"""Gates in Spark Connect: the foreachBatch function runs in a process of the server, without a
-JVM.
-"""
+"""Gates in Spark Connect: the foreachBatch function runs in a process without a JVM."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -49,17 +47,16 @@ class ConnectRun:
 
 
 def run_of(batch: Any) -> ConnectRun:
-    """Return the run of the batch's query."""
     return ConnectRun(batch.sparkSession, **ask(batch, "query"))
 
 
 def gauges_of(run: ConnectRun) -> None:
-    """Return None, since only the driver has Spark's metrics system."""
+    """Return None: only the driver has Spark's metrics system."""
 
 
 def event_times(batch: Any, event_time: str) -> Any:
-    """Return the event times of a batch, as the column `TIME`. The server makes the column, because
-    a client cannot make one that is null where the expression fails.
+    """Return the event times of a batch as the column `TIME`, which only the server can make null
+    where the expression fails.
     """
     times = hinted(batch, "times", event_time=event_time)
     with translated():

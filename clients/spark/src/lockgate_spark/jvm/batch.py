@@ -10,13 +10,10 @@ from lockgate_spark.jvm.spark_gauges import gauges_of as gauges_of
 
 
 def run_of(batch: DataFrame) -> QueryRun:
-    """Return the run of the query that `batch` belongs to."""
     quiet_callbacks()
     return QueryRun.of_batch(batch)
 
 
 def event_times(batch: DataFrame, event_time: str) -> DataFrame:
-    """Return a DataFrame with the event times of `batch` in the column `TIME`. They are null where
-    the SQL expression `event_time` is null or fails.
-    """
+    """Return the event times of `batch` as the column `TIME`, null where the expression fails."""
     return batch.select(unless_it_fails(batch.sparkSession, event_time, OF_ANY).alias(TIME))

@@ -1,6 +1,4 @@
-"""Compiles the client's Java classes in the driver with Janino, which Spark itself uses for
-generated code. So no jar has to be built, shipped, or matched to a Scala version.
-"""
+"""Compiles Java classes in the driver with Janino, as Spark does. So no jar must be shipped."""
 
 import uuid
 from importlib.resources import files

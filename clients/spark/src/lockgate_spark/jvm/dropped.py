@@ -85,8 +85,8 @@ class DroppedRows:
         return found
 
     def _late(self, batch: int | None) -> DataFrame | None:
-        """Return the late rows of `batch` at all inputs of operators that drop late rows; None if
-        there are no such operators. The DataFrame is empty if `batch` is None.
+        """Return the late rows of `batch`, or none if it is None, at all operators that drop late
+        rows. Return None without such operators.
         """
         if str(self._run.execution.outputMode()) == "Complete":
             return None  # which drops no rows

@@ -55,9 +55,7 @@ class EventTime:
 
     @classmethod
     def over(cls, spark: Any, table: Any, text: str | None) -> "EventTime | None":
-        """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
-        Return None for Kafka's own timestamp, which is also meant by None.
-        """
+        """Compile `text` over the columns of Spark's Kafka `table`. None: Kafka's own timestamp."""
         if text is None:
             return None
         jvm, schema = spark._jvm, table.schema()
@@ -81,7 +79,6 @@ class EventTime:
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
-        """Make a `KafkaLog` use this event time, and return it."""
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
 
@@ -91,9 +88,7 @@ class EventTime:
         return F.unix_millis(column) if self.micros else column
 
     def projection(self) -> Any:
-        """Return the compiled expression, which maps a row of the source to a row with the event
-        time. Only one thread may use it.
-        """
+        """Return the compiled expression, for one thread: a map from a source's row to a row."""
         projections = self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection
         return projections.create(self.expressions, self.attributes)
 

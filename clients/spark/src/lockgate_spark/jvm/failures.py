@@ -1,6 +1,4 @@
-"""Turns each error into one sentence with its cause, for Spark to show. The traceback is logged at
-DEBUG.
-"""
+"""Turns each error into one sentence with its cause, for Spark to show."""
 
 import json
 import logging
@@ -93,15 +91,14 @@ class Selected:
         return cls(brokers, option, text, dict(options.asCaseSensitiveMap()))
 
     def reads(self, topic: str, jvm: Any) -> bool:
-        """Return whether the source reads a topic of this name."""
         if self.option == "subscribePattern":
             return bool(jvm.java.util.regex.Pattern.matches(self.text, topic))
         return topic in self._topics()
 
     def explained(self, error: Exception, topics: Callable[[], list[str]] = list) -> Exception:
-        """Return the error that best explains `error` to the user: `KafkaFailed` for an error of
-        Kafka's client, `ConfigurationError` for the value of an option, else `error` itself.
-        `topics` returns the brokers' topics, for the message about a missing one.
+        """Return the error to show for `error`: `KafkaFailed` for an error of Kafka's client,
+        `ConfigurationError` for the value of an option, else `error`. `topics` lists the brokers'
+        topics.
         """
         first = None if isinstance(error, AlignmentError) else root(error)
         if first is None:

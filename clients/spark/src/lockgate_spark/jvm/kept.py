@@ -72,7 +72,7 @@ class KeptRows:
         self._publish()
 
     def take(self) -> None:
-        """Write the late rows of the last batch. Call this after each batch."""
+        """Write the late rows of the last batch, after each batch."""
         batch = self._run.last_batch()
         if batch is None or batch == self._done:
             return
@@ -85,8 +85,8 @@ class KeptRows:
             self._publish()
 
     def sum_up(self) -> None:
-        """Log how many rows the run has written, at its end. Store the number of its last batch in
-        the checkpoint folder, so that the next run does not look for late rows of it again.
+        """Log how many rows the run has written, at its end. Keep the number of its last batch, so
+        that the next run does not look for late rows of it again.
         """
         if self._total:
             log.warning("this run wrote %d late rows to %s", self._total, self.path)
@@ -119,8 +119,8 @@ class KeptRows:
             self._unpublished.append(batch)
 
     def _discard_after(self, batch: int) -> list[int]:
-        """Delete the rows of all batches after `batch`, which exist if the checkpoint was set back.
-        Return the numbers of the batches that are left in the table.
+        """Delete the rows of batches after `batch`, which exist if the checkpoint was set back.
+        Return the batches that are left.
         """
         files, parent = self._files(), self._folder(0).getParent()
         paths = [status.getPath() for status in files.listStatus(parent)] if files.exists(parent) else []
@@ -130,7 +130,6 @@ class KeptRows:
         return list(numbers)
 
     def _publish(self) -> None:
-        """Publish the unpublished batches of the table, beginning with the oldest."""
         while self._topic is not None and self._unpublished:
             batch = self._unpublished[0]
             table = self._spark.read.option("basePath", self.path)

@@ -1,6 +1,4 @@
-"""Counts the rows that Spark drops as late (`Alignment(late_rows="count")`). If Spark's own metric
-shows that rows of a batch were dropped, `DroppedRows` reads the batch again to find them.
-"""
+"""Counts the rows that Spark drops as late (`Alignment(late_rows="count")`)."""
 
 import logging
 from collections import Counter
@@ -51,7 +49,6 @@ class LateCount:
         self._by_split.update(lost)
 
     def sum_up(self) -> None:
-        """Log how many rows of the run were late, if any."""
         if self._by_split:
             said = "this run had %s late rows, which Spark has dropped. By partition: %s"
             log.warning(said, *_summary(self._by_split))

@@ -15,7 +15,6 @@ def option(scala_option: Any) -> Any:
 
 
 def each(scala: Any) -> Iterator[Any]:
-    """Yield the elements of a Scala collection."""
     iterator = scala.iterator()
     while iterator.hasNext():
         yield iterator.next()

@@ -34,7 +34,6 @@ _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
 def check_session(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the classic session `spark` cannot align streams."""
     check_spark(spark)
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
         raise UnsupportedQuery(
@@ -43,7 +42,6 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """Check an alignment before its query runs."""
     if alignment.slice_zone not in (None, EPOCH):
         zone_rules(spark._jvm, str(alignment.slice_zone))
     if alignment.mode == "observe":

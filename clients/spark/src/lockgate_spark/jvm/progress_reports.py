@@ -71,9 +71,7 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return a row for each split, with the next offset (`end`), the number of `rows`, and the
-    highest credible `event_time` (ms).
-    """
+    """Return a row for each split, with the next offset (`end`) and the highest `event_time`."""
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
     ms = F.col("ms")
@@ -102,9 +100,7 @@ def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> 
 
 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
-    """Return the registered reader of each split, except for splits that two sources read, because
-    rows do not show which source has read them.
-    """
+    """Return the registered reader of each split, but of none that two sources read."""
     times = Counter(each.partition for each in view.partitions)
     sources = {each.source for each in view.partitions}
     epochs = {i: epoch for i in sources if (epoch := membership.epoch(i)) is not None}

@@ -61,9 +61,7 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
-        """Return the run that opens the source with this `checkpoint`, in any session of the
-        application.
-        """
+        """Return the run that opens the source with this `checkpoint`, in any session."""
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
         if execution is None:
@@ -76,7 +74,6 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run of `batch`, the argument of a foreachBatch function."""
         spark, query_id = batch.sparkSession, query_id_of(batch)
         execution = _running(spark, lambda one: str(one.id().toString()) == query_id)
         if execution is None:
@@ -85,7 +82,7 @@ class QueryRun(SourceOffsets):
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run of the batch that the logical plan `plan` reads, if any. A client of Spark
+        """Return the run of the batch that the logical plan reads, if any. A client of Spark
         Connect sees the batch in a different session from the run's.
         """
         for leaf in each(plan.collectLeaves()):
@@ -216,10 +213,8 @@ class QueryRun(SourceOffsets):
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator of Spark's query progress.
-
-    A partition that is computed once opens one state store, or `join_stores` in a join. If more
-    stores were opened, or if Spark reports none, the operator is `repeated`.
+    """Return a stateful operator of Spark's progress. Computed once, a partition opens one state
+    store, or `join_stores` in a join.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
@@ -228,7 +223,6 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Return Spark's id of the running query that has made `batch`, if any."""
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:
@@ -238,12 +232,10 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """Return the running `StreamExecution` whose own session this is, if any."""
     return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """Return the first running `StreamExecution` that `fits`, if any."""
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)

@@ -1,6 +1,4 @@
-"""`align` for a classic session: finds the Kafka sources in a streaming DataFrame's plan, and
-replaces each by an aligned table.
-"""
+"""`align` for a classic session: replaces the Kafka sources in a DataFrame's plan."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +20,6 @@ Decorate = Callable[[Any, Any], Any]
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
-    """Return the DataFrames of a classic session aligned, as the public `align_all`."""
     for df in dfs:
         check_streaming(df.isStreaming)
         check_session(df.sparkSession)
@@ -60,9 +57,8 @@ def check_streaming(is_streaming: bool) -> None:
 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Callable[[Any], Any] = lambda table: table) -> Any:
     """Return a logical plan in which each Kafka source's table is replaced by an aligned one.
-
-    `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
-    as they are. The plan may be hundreds of nodes deep, so the JVM traverses it and not Python.
+    `bare` returns Spark's own table for an aligned one that may be aligned again. The plan may be
+    hundreds of nodes deep, so the JVM traverses it and not Python.
     """
     jvm = gateway.jvm
     done = jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source
@@ -86,7 +82,6 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Callable[[Any],
 
 
 def _reading(relation: Any, table: Any, jvm: Any) -> Any:
-    """Return a copy of `relation` that reads `table` instead of its own table."""
     identity = jvm.java.lang.System.identityHashCode
     # Without the V1 relation Spark cannot fall back to a source that cannot be aligned.
     replaced = {identity(relation.table()): table, identity(relation.v1Relation()): jvm.scala.Option.empty()}

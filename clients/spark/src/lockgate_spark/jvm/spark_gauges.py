@@ -1,6 +1,4 @@
-"""Registers a query's gauges in Spark's metrics system, for any sink that is configured there. As
-with Spark's own gauges of a streaming query, `spark.sql.streaming.metricsEnabled` switches them on.
-"""
+"""Registers a query's gauges in Spark's metrics system, switched as Spark's own are."""
 
 import logging
 from typing import Any

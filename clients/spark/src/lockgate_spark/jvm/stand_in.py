@@ -22,11 +22,8 @@ _thread = threading.local()
 
 
 def send_at_once(gateway: Any) -> None:
-    """Make the JVM send its answers to this Python thread without delay.
-
-    py4j sends texts above 8 KB in pieces. By default, TCP holds back the last piece until Python's
-    kernel has acknowledged the others, which takes 40 ms (Nagle's algorithm and delayed
-    acknowledgements). A JVM that has no connection of its own for this thread keeps the default.
+    """Make the JVM send its answers to this Python thread without delay. By default, TCP holds back
+    the last piece of a text above 8 KB for 40 ms (Nagle's algorithm and delayed acknowledgements).
     """
     if not hasattr(_thread, "asked"):
         _thread.asked = True
@@ -45,9 +42,7 @@ class JavaCallback:
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def apply(self, method: str, given: Any) -> Any:
-        """Call the method with this name, and return its result to Java, or its error as a
-        sentence; an empty one means that the query was stopped.
-        """
+        """Return the method's result to Java, or its error as a sentence, empty after a stop."""
         try:
             result = getattr(self, method)(*self._arguments(given))
         except Exception as error:

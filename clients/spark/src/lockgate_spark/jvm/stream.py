@@ -41,9 +41,7 @@ _ASKED_MS = 10_000  # the longest look at the last records, and wait for the bro
 
 
 class _Opening(SparkProxy):
-    """A proxy for one of the objects from which Spark makes a `Stream`. The functions in `answers`
-    answer its methods of these names, and `explain` is the method `explained`.
-    """
+    """A proxy for one of the objects from which Spark makes a `Stream`; `answers` by method."""
 
     def __init__(
         self,
@@ -84,9 +82,7 @@ def aligned_table(spark: Any, table: Any, alignment: Alignment) -> Any:
 
 
 class Stream(SparkProxy):
-    """A proxy for the stream of one source in one run of a query. It implements
-    `logs.unread.Source`, the protocol through which plans read a source.
-    """
+    """A proxy for the stream of one source in one run of a query, as `logs.unread.Source`."""
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
     INTERFACES = tuple(
@@ -166,8 +162,8 @@ class Stream(SparkProxy):
         return "\0".join(text for item in metrics.items() for text in item).encode()
 
     def _keep_late_rows(self, step: Callable[[KeptRows], None]) -> None:
-        """Call `step` with the table of late rows, if there is one. In observe mode, only errors in
-        the query or its options are raised, because the query must run as without lockgate.
+        """Call `step` with the table of late rows, if any. Observe mode must run as without
+        lockgate, so only errors in the query or its options are raised.
         """
         if self._aligned.table is None:
             return
@@ -232,9 +228,7 @@ class Stream(SparkProxy):
         return ends
 
     def _kafka(self, kind: str) -> Any:
-        """Return a new object of the Java class `kind`, with the settings of the driver's Kafka
-        client: all `kafka.*` options, security settings and tokens.
-        """
+        """Return a new object of a Java class with the settings of the driver's Kafka client."""
         spark = self._gateway.jvm.org.apache.spark
         params = spark.api.python.PythonUtils.toScalaMap(self._java.kafkaOffsetReader().driverKafkaParams())
         updater = spark.kafka010.KafkaConfigUpdater("source", params)
@@ -256,8 +250,8 @@ def open_stream(
     stand_in: Any = None,
     kept: MutableMapping[str, str] | None = None,
 ) -> Stream:
-    """Return the stream of a source with this `checkpoint`, as a part of the query's aligned run,
-    in place of Spark's own stream `java`. An error ends the run. `kept` is that of `AlignedRun`.
+    """Return the stream of a source as a part of the query's aligned run, in place of Spark's
+    `java`. An error ends the run. `kept` is that of `AlignedRun`.
     """
     aligned = open_run(spark, alignment, checkpoint, kept)
     try:
@@ -279,10 +273,7 @@ def open_stream(
 
 
 def limits_of(limit: Any) -> tuple[int | None, Least | None]:
-    """Return the most offsets per batch that a `ReadLimit` allows, and the least that it asks for,
-    each if it is set. Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery`
-    if `limit` limits anything but the number of offsets.
-    """
+    """Return the most offsets per batch that a `ReadLimit` allows, and the least, if they are set."""
     most: int | None = None
     least: Least | None = None
     for part in limit.getReadLimits() if class_name(limit) == "CompositeReadLimit" else [limit]:

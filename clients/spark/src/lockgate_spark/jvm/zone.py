@@ -1,6 +1,4 @@
-"""Time zones from the JVM's own tables. Spark's functions use the same tables, so a window-aligned
-batch and `date_trunc` never differ.
-"""
+"""Time zones from the JVM's tables, so that window-aligned batches agree with `date_trunc`."""
 
 from typing import Any
 
@@ -15,7 +13,7 @@ _UNTIL_MS = 4_102_444_800_000  # 2100
 
 
 def zone_of(jvm: Any, name: str) -> Zone:
-    """Return the zone of this name, from 1970 to 2100, or raise `ConfigurationError`."""
+    """Return the zone of this name, from 1970 to 2100."""
     rules = zone_rules(jvm, name)
     instant = jvm.java.time.Instant.EPOCH
     before, changes = int(rules.getOffset(instant).getTotalSeconds()) * 1000, []
@@ -29,7 +27,6 @@ def zone_of(jvm: Any, name: str) -> Zone:
 
 
 def zone_rules(jvm: Any, name: str) -> Any:
-    """Return the zone's `java.time.zone.ZoneRules`, or raise `ConfigurationError`."""
     try:
         return jvm.org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(name).getRules()
     except (Py4JJavaError, PySparkException) as error:
