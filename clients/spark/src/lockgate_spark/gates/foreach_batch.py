@@ -2,7 +2,6 @@
 
 import atexit
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ log = logging.getLogger("lockgate")
 Work = Callable[[DataFrame, int], object]
 """A foreachBatch function."""
 
+_LAST_WORD_S = 10.0
 # a type that is event time, and its SQL for ms
 _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
@@ -104,14 +104,12 @@ class _WithEventTimes:
         span, left_out = look(times, self._event_time, credible_at(self._alignment, int(time.time() * 1000)))
         if left_out and not self._warned:
             self._warned = True
-            log.warning(
+            said = (
                 "batch %d: %d rows have no usable event time: it is missing, before 1970, or beyond future_bound (%s) "
-                "or past_bound (%s). These rows stay in the batch, but the gate ignores them",
-                batch_id,
-                left_out,
-                bound(self._alignment.future_bound),
-                bound(self._alignment.past_bound),
+                "or past_bound (%s). These rows stay in the batch, but the gate ignores them"
             )
+            bounds = bound(self._alignment.future_bound), bound(self._alignment.past_bound)
+            log.warning(said, batch_id, left_out, *bounds)
         return span
 
 
@@ -144,7 +142,7 @@ class GatedFunction(_WithEventTimes):
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
             made = Gate(self._alignment, run, membership, shown=session.gauges_of(run))
-            threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
+            made.watcher.start()
             return made
 
         return running.of_run(Gate, run.query_id, run.run_id, make)
@@ -199,4 +197,5 @@ class ObservedFunction(_WithEventTimes):
 def _see_out() -> None:
     """Wait for the last reports, which a script that ends right after its query would lose."""
     for gate in running.all_of(Gate):
-        gate.see_out()
+        if not gate.closed and gate.run.ends_within(0):
+            gate.watcher.join(_LAST_WORD_S)

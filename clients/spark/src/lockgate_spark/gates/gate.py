@@ -45,7 +45,6 @@ log = logging.getLogger("lockgate")
 
 STEP_MS = 100  # `query.stop()` is answered within one step
 _LOOK_AGAIN_S = 1.0
-_LAST_WORD_S = 10.0
 
 
 class Gate:
@@ -76,12 +75,8 @@ class Gate:
         self._busy = False  # with a batch, even one without event times
         self._since = now()  # when the last batch was done
         self._lock = threading.Lock()  # reports leave in the order in which they were made
-        self._closed = threading.Event()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the run has ended and `close` is done."""
-        return self._closed.is_set()
+        self.closed = False
+        self.watcher = threading.Thread(target=self.watch, name=f"lockgate-gate-{membership.source}", daemon=True)
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
         """Wait until a batch may be passed on. A batch without event times (`span` is None) does
@@ -150,12 +145,7 @@ class Gate:
         if self._shown is not None:
             self._shown.close()
         self.membership.close(None if failed or status is None else {0: status}, returns=self.run.available_now)
-        self._closed.set()
-
-    def see_out(self) -> None:
-        """If the run has ended, wait until the gate is closed, for at most `_LAST_WORD_S`."""
-        if not self.closed and self.run.ends_within(0):
-            self._closed.wait(_LAST_WORD_S)
+        self.closed = True
 
     # -- inside; with the lock held --
 

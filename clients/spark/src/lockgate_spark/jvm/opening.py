@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -22,7 +23,6 @@ from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.stand_in import send_at_once
 from lockgate_spark.jvm.zone import zone_rules
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.look import Begin
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.running import running
@@ -72,7 +72,7 @@ def open_run(
     def make() -> SparkAlignedRun:
         warn_of_options(alignment, run.available_now)
         report = RunReport(run, alignment) if alignment.mode == "observe" else None
-        member, begin = joined(alignment, run), _on_a_thread(spark)
+        member, begin = joined(alignment, run), partial(_begin, spark)
         made = SparkAlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, kept=kept, begin=begin)
         own = SparkSession(spark.sparkContext, session_of(run.execution))
         if alignment.late_rows == "keep":
@@ -91,26 +91,22 @@ def open_run(
     return aligned
 
 
-def _on_a_thread(spark: Any) -> Begin:
-    """Return a `Begin` that interrupts its thread in the JVM."""
+def _begin(spark: Any, function: Callable[[], None]) -> Callable[[], object]:
+    """Run a function on a new thread, and return what interrupts this thread, as `Begin`."""
+    java: list[Any] = []
 
-    def begin(function: Callable[[], None]) -> Callable[[], object]:
-        java: list[Any] = []
+    def run() -> None:
+        with suppress(Exception):  # without a JVM the function fails, too, and says so
+            java.append(spark._jvm.Thread.currentThread())
+            send_at_once(spark.sparkContext._gateway)
+        function()
 
-        def run() -> None:
-            with suppress(Exception):  # without a JVM the function fails, too, and says so
-                java.append(spark._jvm.Thread.currentThread())
-                send_at_once(spark.sparkContext._gateway)
-            function()
+    def interrupt() -> None:
+        with suppress(Exception):
+            java[0].interrupt()
 
-        def interrupt() -> None:
-            with suppress(Exception):
-                java[0].interrupt()
-
-        threading.Thread(target=run, name="lockgate-look-ahead", daemon=True).start()
-        return interrupt
-
-    return begin
+    threading.Thread(target=run, name="lockgate-look-ahead", daemon=True).start()
+    return interrupt
 
 
 def _unequal(one: Alignment, other: Alignment) -> str:

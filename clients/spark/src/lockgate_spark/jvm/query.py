@@ -38,17 +38,14 @@ _REFUSED = {
         "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for "
         "it. Use another trigger, or leave align() out"
     ),
-    "RealTimeTrigger": (
-        "real-time mode refuses rate limits, and with them alignment. Use another trigger, or leave align() out"
-    ),
+    "RealTimeTrigger": "real-time mode refuses rate limits. Use another trigger, or leave align() out",
     "AsyncProgressTrackingMicroBatchExecution": (
         "offsets are not logged before a batch runs, so a plan could come out differently after a failure. Leave out"
         " asyncProgressTrackingEnabled, or align()"
     ),
     "SequentialUnionExecution": (
-        "followedBy() has one source read to its end before the next one begins, and a plan is made for all sources "
-        "together: it does not know whose turn it is. Align the union instead, align(history.union(live)), which "
-        "reads what is older first; or leave align() out"
+        "followedBy() reads one source to its end before the next, but a plan is for all sources together. Align the "
+        "union instead, align(history.union(live)), which reads what is older first; or leave align() out"
     ),
 }
 _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leave align() out"

@@ -26,8 +26,7 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
         if not isinstance(df.sparkSession.sparkContext._gateway, ClientServer):
             raise UnsupportedQuery(
                 "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers only on Spark's own thread, and Python "
-                "reaches that only with pinned threads. Leave the variable out, for true is the default, or leave "
-                "align() out"
+                "reaches that only with pinned threads. Leave the variable out, or leave align() out"
             )
     spark = dfs[0].sparkSession
     gateway: Any = spark.sparkContext._gateway

@@ -273,7 +273,7 @@ def open_stream(
 
 
 def limits_of(limit: Any) -> tuple[int | None, Least | None]:
-    """Return the most offsets per batch that a `ReadLimit` allows, and the least, if they are set."""
+    """Return the most offsets per batch that a `ReadLimit` allows, and the least, if set."""
     most: int | None = None
     least: Least | None = None
     for part in limit.getReadLimits() if class_name(limit) == "CompositeReadLimit" else [limit]:
