@@ -46,7 +46,7 @@ BETWEEN_ROOMS = {
 IF_INSTALLED = {"msgspec"}
 
 # The client's outermost modules, one for each way to use it.
-WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "doctor", "gate", "progress"))
+WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "doctor", "gate"))
 
 # Third-party packages and the modules that may know them.
 KNOWN_TO = {
@@ -128,7 +128,7 @@ FLOORS = {
         {"jvm"},
         {"gates"},
         {"align", "doctor"},
-        {"gate", "late_rows", "progress", "status"},
+        {"gate", "late_rows", "status"},
         {"host"},
         {"__init__"},
         {"__main__"},

@@ -169,17 +169,14 @@ class QueryRun(SourceOffsets):
     def _watermarks(self) -> list[QueryWatermark]:
         return query_watermarks(self.execution.logicalPlan(), self.jvm, self.source_of)
 
-    @cached_property
-    def _dropped_count(self) -> Any:
-        return new_java(self.jvm, self.execution.logicalPlan(), "lockgate_spark.jvm", "DroppedCount")
-
     def last_batch(self) -> int | None:
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
     def dropped(self) -> bool:
         """Return whether an operator of the last batch has dropped late rows."""
-        return bool(self._dropped_count.isPositive(self.execution.lastExecution().executedPlan()))
+        count = new_java(self.jvm, self.execution, "lockgate_spark.jvm", "DroppedCount")
+        return bool(count.isPositive(self.execution.lastExecution().executedPlan()))
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
         last = self.execution.lastProgress()
