@@ -4,8 +4,8 @@ services/coordinator   commands → server → app → api → service → store
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
 clients/cli            commands of an operator, over clients/http      ─┤
 clients/http           group → calls → config                           ─┤
-clients/spark          align | gate | progress → gates → jvm → planning  ─┘
-                         → report → telemetry → logs → config
+clients/spark          align | gate → gates → jvm → planning            ─┘
+                         → report → telemetry → group | logs → config
 
 An import for types alone is an arrow too, and so is an import inside a function: a reader follows
 them all the same. Only `test_the_core_loads_without_its_extra` asks when an import is made.
@@ -46,7 +46,7 @@ BETWEEN_ROOMS = {
 IF_INSTALLED = {"msgspec"}
 
 # The client's outermost modules, one for each way to use it.
-WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "doctor", "gate"))
+WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate"))
 
 # Third-party packages and the modules that may know them.
 KNOWN_TO = {
@@ -127,7 +127,7 @@ FLOORS = {
         {"connect"},
         {"jvm"},
         {"gates"},
-        {"align", "doctor"},
+        {"align"},
         {"gate", "late_rows", "status"},
         {"host"},
         {"__init__"},

@@ -15,8 +15,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from lockgate_spark import Alignment, align
-from lockgate_spark.jvm.kept import KeptRows
-from lockgate_spark.jvm.late_topic import LateTopic
+from lockgate_spark.jvm.kept import KeptRows, LateTopic
 from lockgate_testbed.spark import session
 from support.drivers import Order
 from support.queries import kafka_stream

@@ -6,7 +6,6 @@ import collections
 import json
 import logging
 import re
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,8 +31,8 @@ PYTHON = (
 )
 JAVA = """
     ArrayList Class HashMap IdentityHashMap Instant JavaConverters LinkedHashMap MethodHandles
-    MethodType Option Properties Proxy System Thread UUID _2 asCaseSensitiveMap collection
-    containsKey currentThread exc_info filterReturnValue findStatic findVirtual forName fromString
+    MethodType Option Properties Proxy System Thread _2 asCaseSensitiveMap collection
+    containsKey currentThread exc_info filterReturnValue findStatic findVirtual forName
     getCallbackClient getCause getClass getClassLoader getConstructors getContextClassLoader
     getDeclaredField getDeclaredFields getInstant getMessage getName getOffset getOffsetAfter
     getPerThreadConnection getProperty getRules getSimpleName getSocket getSuperclass
@@ -140,7 +139,7 @@ def test_doctor_starts_a_session_without_a_known_connector(
     def no_packages() -> str:
         raise ConfigurationError("no Kafka connector was tried with Spark '9.1.0'")
 
-    monkeypatch.setattr(sys.modules["lockgate_spark.doctor"], "packages", no_packages)
+    monkeypatch.setattr(inspection, "packages", no_packages)
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     assert lockgate_spark.doctor().can_align, "which is the running session here"
 

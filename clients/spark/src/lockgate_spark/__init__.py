@@ -17,10 +17,9 @@ from lockgate_http.errors import (
 from lockgate_http.group.outage import Coordination
 from lockgate_spark.align import align, align_all, alignment_of, report_progress, slice_of
 from lockgate_spark.config import Alignment
-from lockgate_spark.doctor import doctor
 from lockgate_spark.errors import UnsupportedQuery, WaitedTooLong
 from lockgate_spark.gate import gate
-from lockgate_spark.jvm.inspection import Diagnosis, SparkMember
+from lockgate_spark.jvm.inspection import Diagnosis, SparkMember, doctor
 from lockgate_spark.late_rows import late_rows, replay
 from lockgate_spark.packages import packages
 from lockgate_spark.status import AlignmentStatus, QueryState, status

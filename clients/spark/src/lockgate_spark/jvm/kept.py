@@ -7,6 +7,11 @@ computed. A batch has a folder of its own, which appears by a rename when it is 
 is written after Spark has committed the batch, so a batch that runs again has nothing to undo. If
 the process ends between the commit and the rename, the next run first writes the missing rows of
 the last batch.
+
+**At least once.** A batch is published to the topic for late rows once its folder is complete, and
+then the file `_published` is made in it. If a task of Spark's Kafka sink fails, or the process ends
+before that, rows can be in the topic twice. No two rows of the table are equal, so consumers can
+remove the copies.
 """
 
 import logging
@@ -14,16 +19,21 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
 
+import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from lockgate_http.errors import ConfigurationError, KafkaFailed
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.dropped import DroppedRows
-from lockgate_spark.jvm.late_topic import PUBLISHED, LateTopic
+from lockgate_spark.jvm.failures import java_text
 from lockgate_spark.jvm.query import QueryRun
 
 log = logging.getLogger("lockgate")
+
+_PUBLISHED = "_published"  # Spark reads no file whose name begins with an underscore
+_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
 
 
 class KeptRows:
@@ -64,7 +74,7 @@ class KeptRows:
         files.mkdirs(self._path())
         there = sorted(self._discard_after(last), reverse=True)
         if self._topic is not None:
-            newer = takewhile(lambda batch: not files.exists(self._folder(batch, PUBLISHED)), there)
+            newer = takewhile(lambda batch: not files.exists(self._folder(batch, _PUBLISHED)), there)
             self._unpublished = list(newer)[::-1]
         # a batch begins when the one before is written; a run that is not killed notes its last one
         if not (last < 0 or self._repeats or str(last) in self._memory.read() or files.exists(self._folder(last))):
@@ -134,7 +144,7 @@ class KeptRows:
             batch = self._unpublished[0]
             table = self._spark.read.option("basePath", self.path)
             self._topic.publish(table.parquet(str(self._folder(batch))))
-            self._files().create(self._folder(batch, PUBLISHED)).close()
+            self._files().create(self._folder(batch, _PUBLISHED)).close()
             del self._unpublished[0]
 
     def _folder(self, batch: int, file: str = "") -> Any:
@@ -146,3 +156,43 @@ class KeptRows:
     def _files(self) -> Any:
         session = self._run.execution.sparkSession()
         return self._path().getFileSystem(session.sessionState().newHadoopConf())
+
+
+class LateTopic:
+    """The Kafka topic to which late rows are written, on the brokers of the first source in
+    `sources`. Raises `ConfigurationError` if the topic is missing or not accessible, or if a source
+    reads it.
+    """
+
+    def __init__(self, name: str, sources: Mapping[int, Any], spark: SparkSession) -> None:
+        self.name, where = name, f"Alignment(late_rows_topic={name!r})"
+        given = sources[min(sources)].selected.given
+        self._options = {key: value for key, value in given.items() if key.lower().startswith("kafka.")}
+        for source in sources.values():
+            if source.selected.reads(name, spark._jvm):
+                option = f"{source.selected.option}={source.selected.text!r}"
+                raise ConfigurationError(
+                    f"{where}: the query reads this topic itself ({option}). Give its late rows another one"
+                )
+        try:
+            reader = spark.read.format("kafka").options(**self._options)
+            reader.option("subscribe", name).load().rdd.getNumPartitions()
+        except Exception as error:
+            raise ConfigurationError(
+                f"{where}: Kafka refuses this topic ({java_text(error) or error}). Create it on "
+                "the brokers of the query's source, or let the source's principal describe it and write to it"
+            ) from error
+
+    def publish(self, rows: DataFrame) -> None:
+        """Write each row to the topic, as a JSON object. The Kafka key is the topic and partition
+        from which the late record was read. Raises `KafkaFailed` if Kafka does not accept all rows.
+        """
+        columns = F.concat_ws("-", "topic", "partition").alias("key"), F.to_json(F.struct("*"), _TIMES).alias("value")
+        ordered = rows.coalesce(1).sortWithinPartitions("topic", "partition", "offset").select(*columns)
+        try:
+            ordered.write.format("kafka").options(**self._options).option("topic", self.name).save()
+        except Exception as error:
+            raise KafkaFailed(
+                f'late rows are in the table, but not in the topic "{self.name}" ({java_text(error) or error}). They '
+                "are published before the next ones, by this run or by the next"
+            ) from error

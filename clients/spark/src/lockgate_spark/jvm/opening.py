@@ -15,9 +15,9 @@ from lockgate_http.group.joining import check_coordinator
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.ineffective import warn_of_options
+from lockgate_spark.jvm.dropped import LateCount
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
-from lockgate_spark.jvm.late import LateCount
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.stand_in import send_at_once

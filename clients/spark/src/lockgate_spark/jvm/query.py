@@ -7,6 +7,7 @@ identifies the run, since Spark makes a session for each run.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,6 @@ from pyspark.errors import PySparkException
 from lockgate.plan.windows import Zone
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
-from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, each, option
 from lockgate_spark.jvm.offsets import SourceOffsets
 from lockgate_spark.jvm.watermarks import query_watermarks
@@ -139,7 +139,7 @@ class QueryRun(SourceOffsets):
         except (Py4JJavaError, PySparkException):
             return True  # it has ended with an error
 
-    def memory(self, name: str = "") -> CheckpointMemory:
+    def memory(self, name: str = "") -> "CheckpointMemory":
         return CheckpointMemory(self.execution, self.jvm, name)
 
     def late_below_in(self, batch: int) -> int:
@@ -233,3 +233,31 @@ def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)
+
+
+class CheckpointMemory:
+    """The files `<name>0` and `<name>1` in `<checkpoint>/lockgate`. They are written in turn, so
+    one of them is always complete, and no atomic rename is needed.
+    """
+
+    def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:
+        self._names = f"{name}0", f"{name}1"
+        self._path = jvm.org.apache.hadoop.fs.Path
+        self._folder = self._path(str(execution.resolvedCheckpointRoot()), "lockgate")
+        self._files = self._folder.getFileSystem(execution.sparkSession().sessionState().newHadoopConf())
+        self._io = jvm.org.apache.hadoop.io.IOUtils
+
+    def read(self) -> list[str]:
+        paths = [self._path(self._folder, name) for name in self._names]
+        return [self._text(path) for path in paths if self._files.exists(path)]
+
+    def write(self, number: int, text: str) -> None:
+        with closing(self._files.create(self._path(self._folder, self._names[number % 2]), True)) as out:
+            out.write(text.encode())
+
+    def _text(self, path: Any) -> str:
+        try:
+            with closing(self._files.open(path)) as source:
+                return bytes(self._io.readFullyToByteArray(source)).decode(errors="replace")
+        except Py4JJavaError as error:  # a checksum that is wrong, for example
+            return str(error.java_exception)
