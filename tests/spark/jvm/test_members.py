@@ -44,9 +44,8 @@ JAVA = """
 """Of Java, Scala, py4j and the standard library, so that every Spark has it."""
 PUBLIC = """
     IOUtils ReadLimit SimpleCompiler allAvailable attemptNumber batchId codehaus connector cook emptyRDD fieldNames fs
-    getAll getFileSystem getLocalProperty getNumPartitions getParent getPath getReadLimits hadoop janino listStatus
-    mapPartitions
-    maxRows maxTriggerDelayMs minRows mkdirs parquet
+    getAll getFileSystem getLocalProperty getNumPartitions getOrCreate getParent getPath getReadLimits hadoop janino
+    listStatus mapPartitions maxRows maxTriggerDelayMs minRows mkdirs parquet
     numRowsDroppedByWatermark numShufflePartitions numStateStoreInstances operatorName readFullyToByteArray save
     setParentClassLoader setTargetVersion stateOperators
 """
