@@ -29,15 +29,15 @@ public class StandIn implements InvocationHandler {
     private Throwable cause;
 
     /**
-     * Of Spark's object, a function of (method, argument), the methods that it answers, and the interfaces of both; names with commas between.
-     * A fifth part changes the tasks that Spark has planned for a batch.
+     * `python` is a function of (method, argument), which answers the methods `answers`; names have commas between. `tasks` changes the tasks
+     * that Spark has planned for a batch; it may be null.
      */
-    public StandIn(List parts) throws Exception {
-        spark = parts.get(0);
-        python = (BiFunction) parts.get(1);
-        answered = Arrays.asList(((String) parts.get(2)).split(","));
-        tasks = parts.size() > 4 ? (UnaryOperator) parts.get(4) : null;
-        String[] names = ((String) parts.get(3)).split(",");
+    public StandIn(Object spark, BiFunction python, String answers, String shown, UnaryOperator tasks) throws Exception {
+        this.spark = spark;
+        this.python = python;
+        this.tasks = tasks;
+        answered = Arrays.asList(answers.split(","));
+        String[] names = shown.split(",");
         interfaces = new Class[names.length];
         for (int i = 0; i < names.length; i++) {
             interfaces[i] = Class.forName(names[i], true, spark.getClass().getClassLoader());

@@ -14,10 +14,10 @@ _constructors: dict[tuple[int, str], Any] = {}
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
     """Return a new object of the Java class `kind`, which uses Kafka's client with `params`."""
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
-    return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, before if kafka else "")
+    return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, shading=before if kafka else "")
 
 
-def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = None, shading: str = "") -> Any:
+def new_java(jvm: Any, beside: Any, package: str, kind: str, *arguments: Any, shading: str = "") -> Any:
     """Return a new object of the Java class `kind`, compiled from its source in the Python
     `package`. It can use the same classes as the Java object `beside`. `shading` is a prefix that a
     vendor has put before Kafka's class names, such as `kafkashaded.`, or empty.
@@ -29,10 +29,10 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = Non
     if place not in _constructors:
         name = f"{place[1]}_{uuid.uuid4().hex}"
         _constructors[place] = compiled(jvm, loader, package, kind, name, shading)
-    arguments = jvm.java.util.ArrayList()
-    if argument is not None:
-        arguments.add(argument)
-    return _constructors[place].newInstance(arguments.toArray())
+    given = jvm.java.util.ArrayList()
+    for each in arguments:
+        given.add(each)
+    return _constructors[place].newInstance(given.toArray())
 
 
 def compiled(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:

@@ -21,7 +21,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
-from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
 from lockgate_spark.jvm.failures import root, sentence
 from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.query import QueryRun
@@ -115,14 +114,11 @@ class DroppedRows:
         return reduce(DataFrame.unionAll, late) if late else None
 
     def _records(self, index: int, ranges: list[Range]) -> DataFrame:
-        event_time = self._sources[index].event_time
-        text = "timestamp" if event_time is None else event_time.text
-        if event_time is not None and not event_time.micros:
-            text = f"timestamp_millis({text})"
+        source = self._sources[index]
+        event_time = F.col("timestamp") if source.event_time is None else source.event_time.timestamp(self._spark)
         own = [F.col(name).alias(f"lockgate_{name}") for name in ("topic", "partition", "offset")]
-        own.append(F.lit(index).alias("lockgate_source"))
-        own.append(unless_it_fails(self._spark, text, OF_KAFKA).alias("lockgate_event_time"))
-        options = {"groupIdPrefix": "spark-kafka-source"} | dict(self._sources[index].selected.given)
+        own += [F.lit(index).alias("lockgate_source"), event_time.alias("lockgate_event_time")]
+        options = {"groupIdPrefix": "spark-kafka-source"} | dict(source.selected.given)
         # records that Kafka has deleted meanwhile must not keep the query from starting
         return records(self._spark, options | {"failOnDataLoss": "false"}, ranges).select("*", *own)
 

@@ -82,10 +82,9 @@ class EventTime:
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
 
-    def in_ms(self, spark: Any) -> Column:
-        """Return the event time (ms) as a column, null where the expression is null or fails."""
-        column = unless_it_fails(spark, self.text, OF_KAFKA)
-        return F.unix_millis(column) if self.micros else column
+    def timestamp(self, spark: Any) -> Column:
+        """Return the event time as a TIMESTAMP, null where the expression is null or fails."""
+        return unless_it_fails(spark, self.text if self.micros else f"timestamp_millis({self.text})", OF_KAFKA)
 
     def projection(self) -> Any:
         """Return the compiled expression, for one thread: a map from a source's row to a row."""

@@ -92,7 +92,7 @@ def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> 
     column = None
     for i, source in aligned.sources.items():
         own = source.event_time
-        in_ms = own.in_ms(batch.sparkSession) if isinstance(own, EventTime) else F.unix_millis("timestamp")
+        in_ms = F.unix_millis(own.timestamp(batch.sparkSession) if isinstance(own, EventTime) else "timestamp")
         topics = sorted({each.partition.rpartition("-")[0] for each in view.partitions if each.source == i})
         column = in_ms if column is None else F.when(F.col("topic").isin(topics), in_ms).otherwise(column)
     assert column is not None

@@ -102,12 +102,8 @@ class SparkProxy(JavaCallback):
         self.java_proxy: Any = self
         """The object that Java gets: the Java half's proxy, or this object if `stand_in` exists."""
         if stand_in is None:
-            parts = gateway.jvm.java.util.ArrayList()
-            for part in (java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES)):
-                parts.add(part)
-            if tasks is not None:
-                parts.add(tasks)
-            self._stand_in = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", parts)
+            names = ",".join(self.ANSWERS), ",".join(self.INTERFACES)
+            self._stand_in = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", java, self, *names, tasks)
             self.java_proxy = self._stand_in.proxy()
 
     def apply(self, method: str, given: Any) -> Any:

@@ -1,6 +1,5 @@
 package io.lockgate.spark;
 
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
@@ -80,7 +79,7 @@ public final class AlignedTable {
 
     static StandIn half(Object spark, BiFunction<String, Object, Object> answers, String methods, String... interfaces) {
         try {
-            return new StandIn(Arrays.asList(spark, answers, methods, CONNECTOR + String.join("," + CONNECTOR, interfaces)));
+            return new StandIn(spark, answers, methods, CONNECTOR + String.join("," + CONNECTOR, interfaces), null);
         } catch (RuntimeException thrown) {
             throw thrown;
         } catch (Exception thrown) {
