@@ -73,20 +73,16 @@ class Diagnosis:
         rows = [("member", "", "does not work without it")]
         rows += [(each.name, "found" if each.found else "MISSING", each.without_it) for each in self.members]
         table = [f"{name:{width}}  {state:7}  {needs}" for name, state, needs in rows]
-        notes = [f"Note: {self.note}."] if self.note else []
-        return "\n".join([*table, "", self._verdict(), *notes])
+        lost = dict.fromkeys(each.without_it for each in self.missing)
+        verdict = f"{self.versions}: {'' if self.tried else 'not '}tested with this version of lockgate. "
+        if lost:
+            verdict += f"{len(self.missing)} of {len(self.members)} members are missing. "
+            verdict += f"Does not work: {'; '.join(lost)}."
+        else:
+            verdict += f"All {len(self.members)} members are there."
+        return "\n".join([*table, "", verdict, *([f"Note: {self.note}."] if self.note else [])])
 
     __repr__ = __str__
-
-    def _verdict(self) -> str:
-        known = "tested with this version of lockgate" if self.tried else "not tested with this version of lockgate"
-        lost = dict.fromkeys(each.without_it for each in self.missing)
-        if not lost:
-            return f"{self.versions}: {known}. All {len(self.members)} members are there."
-        return (
-            f"{self.versions}: {known}. {len(self.missing)} of {len(self.members)} members are missing. "
-            f"Does not work: {'; '.join(lost)}."
-        )
 
 
 def check_spark(spark: Any) -> None:

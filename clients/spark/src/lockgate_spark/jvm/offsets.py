@@ -28,7 +28,10 @@ class SourceOffsets:
     execution: Any
     jvm: Any
 
-    def source_of(self, stream: Any) -> int:
+    def index_of(self, stream: Any) -> int | None:
+        """Return the index of the source that a `stream` in the plan reads, if it is aligned."""
+        if not self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass()):
+            return None
         return next(index for index, one in self._streams.items() if self._same(one, stream))
 
     def start_offsets(self, source: int) -> Offsets | None:

@@ -157,17 +157,12 @@ class QueryRun(SourceOffsets):
         """Return whether Spark runs the last logged batch again, because it is not committed."""
         return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
 
-    def index_of(self, stream: Any) -> int | None:
-        """Return the index of the source that a `stream` in the plan reads, if it is aligned."""
-        aligned = self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass())
-        return self.source_of(stream) if aligned else None
-
     def watermarks(self) -> list[QueryWatermark]:
         return self._watermarks
 
     @cached_property
     def _watermarks(self) -> list[QueryWatermark]:
-        return query_watermarks(self.execution.logicalPlan(), self.jvm, self.source_of)
+        return query_watermarks(self.execution.logicalPlan(), self.jvm, self.index_of)
 
     def last_batch(self) -> int | None:
         last = self.execution.lastExecution()

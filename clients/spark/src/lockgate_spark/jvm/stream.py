@@ -129,7 +129,7 @@ class Stream(SparkProxy):
 
     def latestOffset(self, start: str) -> Any:
         end = self._decide(start)
-        self._keep_late_rows(lambda kept: kept.expect())
+        self._keep_late_rows(KeptRows.expect)
         return end
 
     def is_stopped(self) -> bool:
@@ -158,7 +158,7 @@ class Stream(SparkProxy):
         except Exception as error:
             # a metric only informs: its failure must not stop the query
             log.debug("cannot add the alignment to Spark's progress: %s", error)
-        self._keep_late_rows(lambda kept: kept.take())
+        self._keep_late_rows(KeptRows.take)
         return "\0".join(text for item in metrics.items() for text in item).encode()
 
     def _keep_late_rows(self, step: Callable[[KeptRows], None]) -> None:

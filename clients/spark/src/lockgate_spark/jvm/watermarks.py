@@ -11,30 +11,27 @@ from collections.abc import Callable
 from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
+from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 from lockgate_spark.spark_lines import options_of
 
-_NAMED_BY = ("subscribe", "subscribePattern", "assign")  # the options that select Kafka's topics
-IndexOf = Callable[[Any], int]
+NAMED = 2**32
+"""The lowest index of a source with a name."""
 
 
-def query_watermarks(plan: Any, jvm: Any, index_of: IndexOf) -> list[QueryWatermark]:
-    """Return the watermarks of a logical plan. `index_of` returns a stream's index."""
+def query_watermarks(plan: Any, jvm: Any, index_of: Callable[[Any], int | None]) -> list[QueryWatermark]:
+    """Return the watermarks of a logical plan. `index_of` returns an aligned stream's index."""
     columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
     delay_ms = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs
     found = []
     for node in columns.watermarks():
         origins = tuple(
-            _origin(row[0], [_column(column[0], column[1], jvm, index_of) for column in row[1]])
+            _origin(row[0], [_column(column[0], column[1], index_of) for column in row[1]])
             for row in columns.origins(node)
         )
         found.append(QueryWatermark(str(node.eventTime().name()), int(delay_ms(node.delay())), origins))
     return found
-
-
-NAMED = 2**32
-"""The lowest index of a source with a name."""
 
 
 def source_index(checkpoint: str) -> int:
@@ -46,15 +43,15 @@ def source_index(checkpoint: str) -> int:
     return number if number < NAMED and str(number) == name else NAMED + zlib.crc32(name.encode())
 
 
-def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
+def _column(leaf: Any, name: str, index_of: Callable[[Any], int | None]) -> Origin:
     """Return the origin of column `name` of a plan's `leaf`; `leaf` is None if it is not known."""
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
     if not class_name(leaf).startswith("StreamingDataSourceV2"):
         return Origin(False, name, name, unaligned=(Unaligned(str(leaf.toString())),))
     stream = leaf.stream()
-    if jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass()):
-        return Origin(True, name, name, index_of(stream))
+    if (index := index_of(stream)) is not None:
+        return Origin(True, name, name, index)
     return Origin(False, name, name, unaligned=(Unaligned(str(stream.toString()), _reader(leaf, stream)),))
 
 
@@ -62,10 +59,8 @@ def _reader(leaf: Any, stream: Any) -> str | None:
     """Return the code that reads a Kafka source, as text; None for other sources."""
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
-    options = options_of(leaf)
-    given = ((key, value) for key in _NAMED_BY if (value := options.get(key)) is not None)
-    named = next((f'.option("{key}", {json.dumps(str(value))})' for key, value in given), "")
-    return f'spark.readStream.format("kafka"){named}….load()'
+    selected = Selected.by(options_of(leaf))
+    return f'spark.readStream.format("kafka").option("{selected.option}", {json.dumps(selected.text)})….load()'
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
