@@ -48,8 +48,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     if not enabled(spark.conf):
         return fn
     check_spark(spark)
-    alignment = _checked(event_time, alignment or Alignment())
-    alignment = configured(alignment, settings_of(spark))
+    alignment = configured(_checked(event_time, alignment or Alignment()), settings_of(spark))
     if alignment.event_time is None:
         raise ConfigurationError(
             'gate(event_time): not set; expected a Spark SQL expression over the batch\'s columns, such as "ts"'

@@ -90,6 +90,6 @@ def replay(late: DataFrame, options: Mapping[str, str]) -> DataFrame:
     far = F.col("offset") - F.lag("offset").over(ordered) > FAR
     runs = wanted.withColumn("run", F.sum(F.when(far, 1).otherwise(0)).over(ordered))
     found = runs.groupBy("topic", "partition", "run").agg(F.min("offset"), F.max("offset") + 1).drop("run").collect()
-    reads = [records(late.sparkSession, options, each) for each in rounds(Range(*row) for row in found)]
-    every = reduce(DataFrame.unionAll, reads) if reads else records(late.sparkSession, options, [])
+    reads = (records(late.sparkSession, options, each) for each in rounds(Range(*row) for row in found))
+    every = reduce(DataFrame.unionAll, reads)
     return every.join(wanted, ["topic", "partition", "offset"], "left_semi").select(every.columns)

@@ -57,8 +57,8 @@ def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Ra
 
 
 def rounds(ranges: Iterable[Range]) -> list[list[Range]]:
-    """Divide the ranges among at most 8 calls of `records`: one list for each. If a partition has
-    more than 8 ranges, those with the smallest gaps between them are merged.
+    """Divide the ranges among 1 to 8 calls of `records`. If a partition has more than 8 ranges,
+    those with the smallest gaps between them are merged.
     """
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
     for each in sorted(ranges):
@@ -69,4 +69,4 @@ def rounds(ranges: Iterable[Range]) -> list[list[Range]]:
         cuts = [0, *sorted(widest), len(found)]
         for n, (first, after) in enumerate(pairwise(cuts)):
             made[n].append(Range(*key, found[first].start, found[after - 1].end))
-    return [each for each in made if each]
+    return [each for each in made if each] or [[]]
