@@ -1,11 +1,10 @@
 """Finds and counts the rows of a batch that Spark has dropped as late.
 
 When a row reaches the operator that drops it, a projection has often removed its offset. So the
-rows are not taken from the running batch. The records of the batch are read a second time, by the
-offsets in the checkpoint. They pass through the query's own optimised plan up to each operator that
-drops late rows (`LateInputs.java`). A row has been dropped if its event time there is at or below
-the batch's watermark. Unlike the counts in Spark's metrics, the result does not depend on how often
-Spark has run a task.
+batch's records are read a second time, by the offsets in the checkpoint, and pass through the
+query's own optimised plan up to each operator that drops late rows (`LateInputs.java`). A row has
+been dropped if its event time there is at or below the batch's watermark. Unlike Spark's metrics,
+the result does not depend on how often Spark has run a task.
 """
 
 import logging
@@ -36,12 +35,9 @@ class DroppedRows:
     """Finds the rows that Spark drops as late in one run. `spark` is the run's own session, and
     `sources` are its streams by index.
 
-    If `exact` is true, rows are followed through the plan to the operators that drop late rows. If
-    `exact` is false, each row whose event time is late when the row is read counts as dropped,
-    although Spark may keep the row.
-
-    Raises `UnsupportedQuery` if late rows of this query cannot be followed to the operators. The
-    message is the reason, as part of a sentence.
+    Unless `exact`, each row that is late when it is read counts as dropped, although Spark may keep
+    it. Raises `UnsupportedQuery` if rows cannot be followed to the operators. The message is the
+    reason, as part of a sentence.
     """
 
     def __init__(self, spark: SparkSession, run: QueryRun, sources: Mapping[int, Any], exact: bool = True) -> None:
@@ -64,9 +60,7 @@ class DroppedRows:
             raise UnsupportedQuery(str(root(error).getMessage())) from None
 
     def of(self, batch: int) -> DataFrame | None:
-        """Return the dropped rows of `batch`, each with its operator, topic, partition, offset and
-        event time, and with the batch's watermark. Return None if no operator can drop rows.
-        """
+        """Return the dropped rows of `batch`, with its watermark; None if none can be."""
         late = self._late(batch)
         if late is None:
             return None

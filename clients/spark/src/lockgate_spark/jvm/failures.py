@@ -18,9 +18,7 @@ from lockgate_spark.errors import Stopped
 log = logging.getLogger("lockgate")
 
 MOST_CHARACTERS = 1_500
-"""The maximum length of an error message for Spark. Spark 4 searches some messages with a recursive
-pattern, which overflows the thread's stack if the text is long.
-"""
+"""Spark 4 searches some messages with a pattern that overflows the stack if the text is long."""
 # ClosedByInterruptException, too
 _INTERRUPTED = ("InterruptedException", "InterruptException", "InterruptedIOException", "SPARK_JOB_CANCELLED")
 _CALLBACKS = ("py4j.clientserver", "py4j.java_gateway")

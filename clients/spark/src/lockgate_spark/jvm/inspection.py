@@ -86,10 +86,8 @@ class Diagnosis:
 
 
 def check_spark(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the session's Spark cannot be used.
-
-    A version that was not tested can be used if it has all members that `align` needs. A warning
-    about it is logged once.
+    """Raise `UnsupportedQuery` if the session's Spark cannot be used. One that was not tested needs
+    all members that `align` needs; a warning about it is logged once.
     """
     refuse_by_version(spark)
     version = str(spark.version)

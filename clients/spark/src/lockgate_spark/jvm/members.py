@@ -1,7 +1,5 @@
-"""A list of the members of Spark that this package uses although they are not public API.
-
-`tests/spark/jvm/test_members.py` compares this list with the Python sources. Members used by Java
-files are not listed, because compiling these files shows whether the members exist.
+"""The members of Spark that this package uses although they are not public API, as a test compares
+with the Python sources. Those used by Java files are found missing when these are compiled.
 """
 
 ALIGN = "align()"
@@ -67,9 +65,8 @@ MEMBERS = {
     },
     "the code in a message about an unaligned source": {"sql.kafka010.KafkaSourceProvider$KafkaScan": "options"},
 }
-"""By feature, the classes below `org.apache.spark` and those of their members without which the
-feature does not work. What only some versions of Spark have in a name is in brackets, and `|`
-separates other names.
+"""By feature, the classes below `org.apache.spark` and their members. What only some versions of
+Spark have in a name is in brackets, and `|` separates other names.
 """
 
 JAVA_FILES = {

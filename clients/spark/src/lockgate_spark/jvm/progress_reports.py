@@ -1,11 +1,8 @@
 """Progress reports from Spark's executors, in a classic session.
 
 An aggregate of a batch has one row for each split. The task that computes it sends these rows to
-the coordinator over HTTP, before the batch is committed. The aggregate reads the batch's Kafka
-columns once more, unless the batch is persisted.
-
-**The report** of a split is the highest event time in the batch − out-of-orderness − 1. Event time
-is the same as in the plan, and records that the plan leaves out do not count. The report only helps
+the coordinator over HTTP, before the batch is committed. The report of a split is the highest event
+time in the batch − out-of-orderness − 1, without records that the plan leaves out. It only helps
 other queries, so a failed report fails neither the task nor the batch.
 """
 

@@ -1,8 +1,7 @@
 """The run of a streaming query, read from Spark's `StreamExecution` in the JVM.
 
-For a batch, Spark stores the query's id in the local properties of the query's thread. Python can
-read these properties if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default).
-Without pinning, and on threads that a user has started inside foreachBatch, the batch's session
+For a batch, Spark stores the query's id in the local properties of the query's thread. Without
+pinned threads, and on threads that a user has started inside foreachBatch, the batch's session
 identifies the run, since Spark makes a session for each run.
 """
 

@@ -16,7 +16,7 @@ from lockgate_spark.jvm.stream import aligned_table
 from lockgate_spark.spark_lines import settings_of
 
 Decorate = Callable[[Any, Any], Any]
-"""Makes an aligned table, as a Java object, from Spark's table and the stream's options."""
+"""Makes an aligned table from Spark's table and the stream's options."""
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
