@@ -50,7 +50,7 @@ PUBLIC = """
     setParentClassLoader setTargetVersion stateOperators
 """
 """Public API of Spark and its libraries."""
-OWN = "setEventTime proxy isPositive filtersByNow"  # of our Java files
+OWN = "because setEventTime proxy isPositive filtersByNow"  # of our Java files
 
 
 def attributes() -> Iterator[str]:

@@ -6,7 +6,6 @@ the whole traceback into the message that Spark shows.
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -37,6 +36,8 @@ class JavaCallback:
     class Java:
         implements = ("java.util.function.BiFunction",)
 
+    _stand_in: Any = None
+
     def __init__(self) -> None:
         quiet_callbacks()
         self._lent: deque[Any] = deque(maxlen=_LENT)
@@ -44,7 +45,7 @@ class JavaCallback:
     def apply(self, method: str, given: Any) -> Any:
         """Return the method's result to Java, or its error as a sentence, empty after a stop."""
         try:
-            result = getattr(self, method)(*self._arguments(given))
+            result = getattr(self, method)(*given)
         except Exception as error:
             return self._told(method, error)
         result = result.java_proxy if isinstance(result, SparkProxy) else result
@@ -59,20 +60,14 @@ class JavaCallback:
     def explained(self, error: Exception) -> Exception:
         return error
 
-    def because(self, cause: Any) -> None:
-        """Tell the Java half the Java cause of the error that `apply` returns."""
-
-    def _arguments(self, given: Any) -> Iterable[Any]:
-        return given  # type: ignore[no-any-return]  # an array
-
     def _told(self, method: str, error: Exception) -> str:
         if self.is_stopped() or is_interrupt(error):
             log.debug("%s was ended by query.stop()", method, exc_info=error)
             return _STOPPED
         explained = self.explained(error)
         log.debug("%s failed", method, exc_info=explained)
-        if (cause := java_cause(explained)) is not None:
-            self.because(cause)
+        if self._stand_in is not None and (cause := java_cause(explained)) is not None:
+            self._stand_in.because(cause)
         return sentence(explained)
 
     def toString(self) -> str:
@@ -108,10 +103,4 @@ class SparkProxy(JavaCallback):
 
     def apply(self, method: str, given: Any) -> Any:
         send_at_once(self._gateway)
-        return super().apply(method, given)
-
-    def because(self, cause: Any) -> None:
-        self._stand_in.because(cause)
-
-    def _arguments(self, given: Any) -> Iterable[Any]:
-        return () if given is None else (given,)
+        return super().apply(method, () if given is None else (given,))
