@@ -150,7 +150,7 @@ class Gate:
     # -- inside; with the lock held --
 
     def _status(self) -> SourceStatus | None:
-        """Return the report to the group; None before the first event time."""
+        """Return the report to the group; None without an event time, until a batch is overdue."""
         batch = self._batch
         idle = self._now() - self._since >= self._idle_after_s
         if batch is None and idle:
