@@ -5,7 +5,7 @@ services/coordinator   commands → server → app → api → service → store
 clients/cli            commands of an operator, over clients/http      ─┤
 clients/http           group → calls → config                           ─┤
 clients/spark          align | gate → gates → jvm → planning            ─┘
-                         → report → telemetry → group | logs → config
+                         → report → telemetry → logs → config
 
 An import for types alone is an arrow too, and so is an import inside a function: a reader follows
 them all the same. Only `test_the_core_loads_without_its_extra` asks when an import is made.
