@@ -38,7 +38,7 @@ def lines(caplog: pytest.LogCaptureFixture, *more: str) -> list[str]:
 
 def said(one: AlignedRun) -> str:
     assert one.planner.waits.present is not None
-    return sentence("The query", one.planner.waits.present[0], one.planner.waits.lasted_s)
+    return sentence("The query", *one.planner.waits.present)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     if is_connect(batch):
         # a gate runs in this very process, which Spark starts for one query
         gate = next((one for one in running.all_of(Gate) if not one.closed), None)
-        return connect.view_of(batch) if gate is None else gate.view
+        return connect.ask_for(BatchAlignment, batch, "view") if gate is None else gate.view
     from lockgate_spark.jvm.query import query_id_of
 
     query_id = query_id_of(batch)
@@ -107,7 +107,7 @@ def slice_of(batch: DataFrame) -> BatchSlice | None:
     not set when the batch was planned.
     """
     if is_connect(batch):
-        return connect.slice_of(batch)
+        return connect.ask_for(BatchSlice, batch, "slice")
     from lockgate_spark.jvm.query import query_id_of
 
     aligned = running.of_query(AlignedRun, query_id_of(batch))

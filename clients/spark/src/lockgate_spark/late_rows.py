@@ -47,14 +47,15 @@ def late_rows(query: Any) -> DataFrame:
     if not all(hasattr(query, name) for name in ("id", "isActive")):
         kind = type(query).__name__
         raise UnsupportedQuery(f"late_rows(): expected a StreamingQuery, a path or a DataFrame, not {kind}")
-    path = connect.late_rows_path(query) if is_connect(query) else path_of(str(query.id))
+    query_id, of_client = str(query.id), is_connect(query)
+    spark = query._session if of_client else SparkSession.active()
+    path = connect.ask(spark.range(1), "late_rows", query_id=query_id) if of_client else path_of(query_id)
     if path is None:
         raise UnsupportedQuery(
             'late_rows(query): no run of this query with Alignment(late_rows="keep") is known here. Give the path '
             "of the table, which is <checkpoint>/lockgate/late_rows by default"
         )
-    spark = query._session if is_connect(query) else SparkSession.active()
-    return _table(spark, path).where(F.col("query") == str(query.id))
+    return _table(spark, path).where(F.col("query") == query_id)
 
 
 def path_of(query_id: str) -> str | None:

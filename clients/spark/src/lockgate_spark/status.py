@@ -2,11 +2,13 @@
 fields, as a sentence, and as a table for notebooks.
 """
 
+import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 from lockgate import watermark
+from lockgate.wire.codec import from_json
 from lockgate_spark import connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
@@ -14,7 +16,6 @@ from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.telemetry import card, waits
-from lockgate_spark.telemetry.json_views import from_json
 from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment, is_unread
 from lockgate_spark.telemetry.waits import Waits
 
@@ -91,7 +92,7 @@ def status(query: Any) -> AlignmentStatus:
             f"status(): expected the StreamingQuery that writeStream…start() returns, not {type(query).__name__}"
         )
     if is_connect(query):
-        return cast(AlignmentStatus, from_json(AlignmentStatus, connect.status_of(query)))
+        return from_json(AlignmentStatus, connect.ask(query._session.range(1), "status", query_id=str(query.id)))
     name, query_id = str(query.name or query.id), str(query.id)
     if not query.isActive:
         ended = running.of_query(AlignedRun, query_id, ended=True)
@@ -132,6 +133,6 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
     if (present := of.present) is None:
         return None
-    wait, since = present
-    said = waits.sentence("The query", wait, of.lasted_s)
-    return AlignmentStatus(name, QueryState.WAITING, said, wait.names, since, max_drift, view)
+    wait, lasted_s = present
+    said = waits.sentence("The query", wait, lasted_s)
+    return AlignmentStatus(name, QueryState.WAITING, said, wait.names, time.time() - lasted_s, max_drift, view)

@@ -117,6 +117,12 @@ class Whole(Shape):
 
 
 @dataclass(frozen=True, slots=True)
+class Number(Shape):
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        return value if type(value) in (int, float) else faults.wrong(path, value, "a number")
+
+
+@dataclass(frozen=True, slots=True)
 class Flag(Shape):
     def read(self, value: object, path: Path, faults: Faults) -> Any:
         return value if type(value) is bool else faults.wrong(path, value, "true or false")
@@ -249,7 +255,9 @@ class Message(Shape):
             if found is MISSING:
                 if field.default is MISSING:
                     faults.note((path, field.step), "is missing")
-            elif found is not None or not field.may_be_none:
+            elif found is None and field.may_be_none:
+                made[field.name] = None
+            else:
                 made[field.name] = field.shape.read(found, (path, field.step), faults)
         if self.closed:
             known = sorted(field.name for field in self.fields)
@@ -298,6 +306,8 @@ def _shape(hint: Any) -> Shape:
     if base is int:
         low, high = (MIN if meta.ge is None else int(meta.ge)), (MAX if meta.le is None else int(meta.le))
         return Whole(low, high, meta.description or "")
+    if base is float:
+        return Number()
     if base is bool:
         return Flag()
     if base is str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from lockgate_spark.connect.asking import LACKS, ask, hinted, translated
+from lockgate_spark.connect import LACKS, ask, hinted, translated
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.event_times import TIME
 

@@ -1,6 +1,5 @@
 """`python -m lockgate_spark.host`, the command with which `HostProcess.java` starts the host. The
-host ends with the driver, even if the driver is killed: the driver holds the other end of the
-host's standard input.
+driver holds the other end of the host's standard input, so the host ends with the driver.
 """
 
 import logging
@@ -10,7 +9,7 @@ import sys
 import threading
 
 from lockgate import __version__
-from lockgate_spark.host.answers import Driver, HostAnswers
+from lockgate_spark.host.answers import HostAnswers
 from lockgate_spark.report.files import write_all
 
 
@@ -29,10 +28,10 @@ def main() -> None:
     logging.getLogger("lockgate").setLevel(level)
     logging.captureWarnings(True)
     threading.Thread(target=end_with_the_driver, name="lockgate-host-end", daemon=True).start()
-    driver = Driver()
+    answers = HostAnswers()
     # Ctrl-C in a shell reaches this process too. PySpark would cancel the jobs of all sessions.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    driver.gateway.entry_point.register(HostAnswers(driver))
+    answers.java.register(answers)
     threading.Event().wait()
 
 

@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from lockgate import __version__
+from lockgate.wire.codec import to_json
 from lockgate_spark.conf import asked
-from lockgate_spark.connect.asking import ANSWER
+from lockgate_spark.connect import ANSWER
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.batch import event_times
 from lockgate_spark.jvm.event_time import EventTime
@@ -30,50 +31,42 @@ from lockgate_spark.late_rows import path_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.status import AlignmentStatus, QueryState, status
-from lockgate_spark.telemetry.json_views import to_json
 
 _OF_A_RUN = ("query_id", "run_id", "name", "available_now", "interval_s", "in_group")
 
 
-class Driver:
-    """The Spark driver that started this process. Its address and secret are read from environment
-    variables.
+class HostAnswers(JavaCallback):
+    """Answers the calls of the Java class `Host`. One object serves all sessions of the driver that
+    started this process, whose address and secret are read from environment variables.
     """
 
     def __init__(self) -> None:
-        self.gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
+        super().__init__()
+        self._gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
         # PySpark sets a secret for Python's calls of Java alone. Here Java's calls need it as well.
-        self.gateway.callback_server_parameters.auth_token = self.gateway.gateway_parameters.auth_token
-        ensure_callback_server_started(self.gateway)  # type: ignore[no-untyped-call]
-        java = self.gateway.entry_point.context()
-        conf = SparkConf(_jvm=self.gateway.jvm, _jconf=java.getConf())
-        self._context = SparkContext(gateway=self.gateway, jsc=java, conf=conf)
+        self._gateway.callback_server_parameters.auth_token = self._gateway.gateway_parameters.auth_token
+        ensure_callback_server_started(self._gateway)  # type: ignore[no-untyped-call]
+        self.java = self._gateway.entry_point
+        java = self.java.context()
+        conf = SparkConf(_jvm=self._gateway.jvm, _jconf=java.getConf())
+        self._context = SparkContext(gateway=self._gateway, jsc=java, conf=conf)
         # PySpark makes the first session that it sees the default of the whole JVM.
-        default = self.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession()
+        default = self._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession()
         if default.isDefined():
-            self.session(default.get())
+            self._session(default.get())
 
-    def session(self, java: Any) -> SparkSession:
-        """Return the PySpark session of a Java session."""
+    def _session(self, java: Any) -> SparkSession:
         return SparkSession(self._context, java)
 
-
-class HostAnswers(JavaCallback):
-    """Answers the calls of the Java class `Host`. One object serves all sessions of the driver."""
-
-    def __init__(self, driver: Driver) -> None:
-        super().__init__()
-        self._driver, self._java = driver, driver.gateway.entry_point
-
     def lives(self) -> None:
-        """Return at once to show that this process is alive. A long plan does not delay this."""
+        """Show that this process is alive, at once and even during a long plan."""
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
         """Return `relation`, the plan of a stream, with aligned Kafka sources; None if the stream's
         `options` and the session's `conf` do not ask for alignment.
         """
         decorate = self._decorating(options, conf, session)
-        return None if decorate is None else rewritten(relation, self._driver.gateway, decorate, self._bare)
+        return None if decorate is None else rewritten(relation, self._gateway, decorate, self._bare)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
         """Return an aligned table in place of Spark's Kafka table; None in the cases of `align`."""
@@ -86,37 +79,34 @@ class HostAnswers(JavaCallback):
         times of the rows, and for any other question, the answer as JSON. `given` is JSON with the
         arguments of the question.
         """
+        spark, arguments = self._session(session), json.loads(given)
         if question == "align":
-            return self._realigned(plan, json.loads(given), conf, session)
-        spark = self._driver.session(session)
+            check_streaming(plan.isStreaming())
+            options = self._gateway.jvm.java.util.TreeMap()  # a Java map outlives this process
+            for key, value in arguments.items():
+                options.put(key, value)
+            aligned = self.align(plan, options, conf, session)
+            return plan if aligned is None else aligned
         if question == "times":
             batch = DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)
-            return event_times(batch, json.loads(given)["event_time"])._jdf.queryExecution().analyzed()
-        answer = answer_to(question, json.loads(given), spark, plan)
-        encoders = self._driver.gateway.jvm.org.apache.spark.sql.Encoders
+            return event_times(batch, arguments["event_time"])._jdf.queryExecution().analyzed()
+        answer = answer_to(question, arguments, spark, plan)
+        encoders = self._gateway.jvm.org.apache.spark.sql.Encoders
         rows = session.createDataset([json.dumps({ANSWER: answer})], encoders.STRING())
         return rows.queryExecution().analyzed()
-
-    def _realigned(self, plan: Any, options: dict[str, str], conf: Any, session: Any) -> Any:
-        check_streaming(plan.isStreaming())
-        kept = self._driver.gateway.jvm.java.util.TreeMap()  # a Java map outlives this process
-        for key, value in options.items():
-            kept.put(key, value)
-        aligned = self.align(plan, kept, conf, session)
-        return plan if aligned is None else aligned
 
     def _decorating(self, options: Any, conf: Any, session: Any) -> Decorate | None:
         """Return the function that makes aligned tables; None if no alignment is asked for."""
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
-        spark = self._driver.session(session)
+        spark = self._session(session)
         check_session(spark)
         check_before(spark, alignment)
 
         def decorate(table: Any, _: Any) -> Any:
             EventTime.over(spark, table, alignment.event_time)  # checks it
-            return self._java.table(table, options, conf, session).proxy()
+            return self.java.table(table, options, conf, session).proxy()
 
         return decorate
 
@@ -124,7 +114,7 @@ class HostAnswers(JavaCallback):
         """Return Spark's own table if `table` was aligned only through the session's conf, so that
         it can be aligned again with options set in code. Otherwise return `table`.
         """
-        made = self._java.tableOf(table)
+        made = self.java.tableOf(table)
         return table if made is None or not made.options().isEmpty() else made.spark()
 
     def open(
@@ -139,7 +129,7 @@ class HostAnswers(JavaCallback):
         """
         alignment = asked(dict(table.options()), dict(table.conf()))
         assert alignment is not None  # else the jar would have no such table
-        spark = self._driver.session(table.session())
+        spark = self._session(table.session())
         event_time = EventTime.over(spark, table.spark(), alignment.event_time)
         stream = open_stream(spark, alignment, checkpoint, java, Selected.by(options), event_time, stand_in, kept)
         stream.fixed_at = ends_fixed_at
@@ -169,4 +159,5 @@ def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) ->
             raise UnsupportedQuery(NO_RUN)
         return {name: getattr(run, name) for name in _OF_A_RUN}
     aligned = None if run is None else running.of_query(AlignedRun, run.query_id)
-    return None if aligned is None else to_json(getattr(aligned, question))
+    found = None if aligned is None else getattr(aligned, question)
+    return None if found is None else to_json(found)

@@ -54,7 +54,7 @@ class Planner:
         margin = RETENTION_MARGIN if query.alignment.slice is None else 0.0
         self._retention = Retention(margin, tells=self.membership is not None)
         self.facts = QueryFacts(ticks)
-        self.waits = Waits("the query" if self.membership is None else self.membership.source, ticks, clock)
+        self.waits = Waits("the query" if self.membership is None else self.membership.source, ticks)
         self._look: Look | None = None  # that of the last plan
         self._asked = 0  # the number of requests to Kafka up to the last plan
         self._made: Planned | None = None  # the last plan

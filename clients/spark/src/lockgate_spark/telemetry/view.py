@@ -12,7 +12,7 @@ from lockgate_http.group.outage import Coordination
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.batch_slice import BatchSlice
-from lockgate_spark.telemetry.waits import operator
+from lockgate_spark.telemetry.waits import operator, reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class BatchAlignment:
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
         if self.limited_by is Limit.GROUP:
-            return ", ".join(f"{held.source}/{held.subtask}" for held in self.blocked_by)
+            return ", ".join(map(reader, self.blocked_by))
         return self.bounded_by or ""
 
     @property

@@ -7,10 +7,9 @@ other closely, batch after batch, only a long one is logged again.
 """
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from typing import Literal
 
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
@@ -29,29 +28,19 @@ SOON_S, LOGGED_AGAIN_AFTER_S = 60.0, 30.0
 _NAMED = 3  # readers in one sentence
 
 
-class WaitKind(Enum):
-    """The cause of a wait."""
-
-    COORDINATOR = "coordinator"
-    GROUP = "group"
-    OPERATOR = "operator"
-    SPLIT = "split"
-    WINDOW = "window"
-
-
 @dataclass(frozen=True, slots=True)
 class Wait:
     """A wait of a query: its cause, and the words for log lines and `status`.
 
     Attributes:
         names: What the query waits for, as in `AlignmentStatus.waits_for`.
-        what: What the query waits for, as text that follows the words "waits for".
+        what: The same, as text that follows the words "waits for".
         why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
         is_logged: Whether other code has logged the beginning of the wait.
     """
 
-    kind: WaitKind
+    kind: Literal["coordinator", "group", "operator", "partition", "window"]
     names: str
     what: str
     why: str
@@ -66,20 +55,21 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
         if last is None
         else f"it does not answer, and nothing above its last read limit, {_read_limit(last)}, is read meanwhile"
     )
-    return Wait(WaitKind.COORDINATOR, "the coordinator", "the coordinator", why, is_logged=last is None)
+    return Wait("coordinator", "the coordinator", "the coordinator", why, is_logged=last is None)
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
     """Return the wait for `group` to raise its read limit above `next_at`, the event time (ms) of
-    the next record. `event` is the coordinator's last event.
+    the next record.
     """
     what = f"its group {group}"
     if event is None or not event.blocked_by:
-        return Wait(WaitKind.GROUP, "", what, "not all of its queries have reported yet")
-    names = ", ".join(f"{held.source}/{held.subtask}" for held in event.blocked_by)
-    behind = "" if next_at is None else _behind(event.group_watermark, next_at)
-    why = f"{blocked_by(event)}{behind}. Nothing above the group's read limit, {_read_limit(event)}, is read meanwhile"
-    return Wait(WaitKind.GROUP, names, what, why)
+        return Wait("group", "", what, "not all of its queries have reported yet")
+    names, lowest, below = ", ".join(map(reader, event.blocked_by)), event.group_watermark, ""
+    if next_at is not None and watermark.MIN < lowest < next_at:
+        below = f", {spoken(next_at - lowest)} below the next record here"
+    why = f"{blocked_by(event)}{below}. Nothing above the group's read limit, {_read_limit(event)}, is read meanwhile"
+    return Wait("group", names, what, why)
 
 
 def for_operator(group: str, pause: SourcePause) -> Wait:
@@ -89,7 +79,7 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
         f"{operator(pause)} paused it at {watermark.instant(pause.at)}{said}. To let it read on: "
         f"lockgate resume {group} {pause.source}"
     )
-    return Wait(WaitKind.OPERATOR, operator(pause), "an operator", why)
+    return Wait("operator", operator(pause), "an operator", why)
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
@@ -105,7 +95,7 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
     """Raise `WaitedTooLong` if `waited_s` is above `Alignment(max_wait)`. The message says `what`
-    has waited, and for which readers by `event`, the coordinator's last event.
+    has waited, and for which readers.
     """
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
@@ -113,7 +103,6 @@ def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: Wate
 
 
 def operator(pause: SourcePause) -> str:
-    """Return the operator who has paused a source, as text."""
     return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
@@ -123,7 +112,7 @@ def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wai
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
-    return Wait(WaitKind.SPLIT, split, f"partition {split}", reason, brief)
+    return Wait("partition", split, f"partition {split}", reason, brief)
 
 
 def for_window(end: int) -> Wait:
@@ -132,57 +121,48 @@ def for_window(end: int) -> Wait:
         f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, once no partition can "
         "bring another record of it"
     )
-    return Wait(WaitKind.WINDOW, "a whole window", "the next whole window", why)
+    return Wait("window", "a whole window", "the next whole window", why)
 
 
 def blocked_by(event: WatermarkAlignmentEvent | None) -> str:
     """Return, as text, the readers that a group waits for, each with its watermark."""
     if event is None or not event.blocked_by:
         return "blocked by no reader"
-    named = ", ".join(_holder(held) for held in event.blocked_by[:_NAMED])
+    named = []
+    for each in event.blocked_by[:_NAMED]:
+        split = "" if each.split is None else f" (partition {each.split})"
+        none = each.watermark == watermark.MIN
+        at = ", which has reported no event time yet" if none else f" at {watermark.instant(each.watermark)}"
+        named.append(f"{reader(each)}{split}{at}")
     more = len(event.blocked_by) - _NAMED
-    return f"blocked by {named}{f' and {more:,} more' if more > 0 else ''}"
+    return f"blocked by {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}"
 
 
-def _holder(held: Blocker) -> str:
-    split = "" if held.split is None else f" (partition {held.split})"
-    if held.watermark == watermark.MIN:
-        return f"{held.source}/{held.subtask}{split}, which has reported no event time yet"
-    return f"{held.source}/{held.subtask}{split} at {watermark.instant(held.watermark)}"
+def reader(blocker: Blocker) -> str:
+    return f"{blocker.source}/{blocker.subtask}"
 
 
 class Waits:
-    """Follows the waits of the query `name`, and logs them. `now` is a monotonic clock and `clock`
-    the wall clock, both in seconds.
-    """
+    """Follows the waits of the query `name`, and logs them. `now` is a monotonic clock (s)."""
 
-    def __init__(
-        self, name: str, now: Callable[[], float] = time.monotonic, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._name, self._now, self._clock = name, now, clock
+    def __init__(self, name: str, now: Callable[[], float]) -> None:
+        self._name, self._now = name, now
         self._present: Wait | None = None
         self._since = 0.0
         self._level: int | None = None  # at which the present wait was logged
-        self._ended: dict[WaitKind, float] = {}  # of each kind that was logged, the end of its last wait
+        self._ended: dict[str, float] = {}  # of each kind that was logged, the end of its last wait
 
     @property
     def present(self) -> tuple[Wait, float] | None:
-        """The current wait, and the time (s since 1970) when it began; None without a wait."""
+        """The current wait, and how long (s) it has lasted; None without a wait."""
         wait = self._present  # another thread may end it meanwhile
-        return None if wait is None else (wait, self._clock() - self.lasted_s)
-
-    @property
-    def lasted_s(self) -> float:
-        """How long (s) the current wait has lasted; 0 if the query does not wait."""
-        return 0.0 if self._present is None else max(0.0, self._now() - self._since)
+        return None if wait is None else (wait, max(0.0, self._now() - self._since))
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Set the current wait. Log a wait once it has lasted long enough, and log the end of a
-        wait that was logged. Call this method with each plan.
-
-        `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
+        """Set the current wait with each plan, and log what is due. `wait` is None if the query
+        reads on, up to `target` (ms; None if nothing is left to read).
         """
-        if self._present is not None and (wait is None or wait.kind is not self._present.kind):
+        if self._present is not None and (wait is None or wait.kind != self._present.kind):
             if wait is not None:
                 self._end(f"now waits for {wait.what}")
             elif target is None:
@@ -227,9 +207,3 @@ def sentence(name: str, wait: Wait, lasted_s: float) -> str:
 
 def _read_limit(event: WatermarkAlignmentEvent) -> str:
     return watermark.instant(event.max_desired_watermark, "which is not set yet", "which is open")
-
-
-def _behind(lowest_at: int, next_at: int) -> str:
-    if lowest_at in (watermark.MIN, watermark.MAX) or next_at <= lowest_at:
-        return ""
-    return f", {spoken(next_at - lowest_at)} below the next record here"
