@@ -87,7 +87,7 @@ KNOWN_TO = {
             "lockgate_spark.gates.foreach_batch",
             "lockgate_spark.gates.over_connect",
             "lockgate_spark.connect",
-            "lockgate_spark.telemetry.batch_slice",
+            "lockgate_spark.telemetry.view",
         ),
         "py4j": ("lockgate_spark.jvm", "lockgate_spark.host"),
     },

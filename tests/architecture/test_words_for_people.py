@@ -34,9 +34,8 @@ NO_PROSE = {
     "jvm/event_time.py": "Spark SQL",
     "jvm/batch.py": "Spark SQL",
     "telemetry/metrics.py": "Prometheus' text",
-    "report/pictures.py": "SVG",
-    "telemetry/card.py": "HTML",
-    "telemetry/batch_slice.py": "Spark SQL",
+    "report/document.py": "SVG",
+    "telemetry/view.py": "Spark SQL",
     "wire/events.py": "the protocol's own units, for programs",
     "examples/broadcast_watermarks.py": "a record of the example",
 }
@@ -120,7 +119,14 @@ def test_words_and_keys_are_no_such_figures(text: str) -> None:
 
 def test_event_times_for_people_have_no_names_of_the_code() -> None:
     """`watermark.iso` gives MIN and MAX, which JSON, metrics and programs have."""
-    programs = {"progress_metrics.py", "inspection.py", "inspected_splits.py", "coordinator.py", "watermark.py"}
+    programs = {
+        "progress_metrics.py",
+        "document.py",
+        "inspection.py",
+        "inspected_splits.py",
+        "coordinator.py",
+        "watermark.py",
+    }
     found = [
         f"{path.relative_to(CHECKOUT)}"
         for path in sources()

@@ -7,8 +7,7 @@ from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.events import Blocker, SourcePause
 from lockgate_http.group.outage import Coordination
 from lockgate_spark.status import AlignmentStatus, QueryState
-from lockgate_spark.telemetry.batch_slice import BatchSlice
-from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice, PartitionAlignment
 
 SPLIT = PartitionAlignment(0, "orders-1", 5, 9, PlannedState.PAUSED, 77, None, 0, paused_since=1.5)
 VIEW = BatchAlignment(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate_spark.logs.names import named, names
+from lockgate_spark.report.document import page
 from lockgate_spark.report.findings import PartitionFindings
-from lockgate_spark.report.page import page
 from lockgate_spark.report.sentences import paragraph
 from spark.report.test_sentences import FOUND
 from support.runs import SourceInMemory

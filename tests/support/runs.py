@@ -14,7 +14,7 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Sampled
 from lockgate_spark.planning.memory import Memory
 from lockgate_spark.query_watermark import QueryWatermark
-from lockgate_spark.telemetry.gauges import Values
+from lockgate_spark.telemetry.progress_metrics import Values
 
 
 @dataclass

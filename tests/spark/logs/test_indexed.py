@@ -19,7 +19,7 @@ from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning import bounds
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.telemetry.record_warnings import RecordWarnings
+from lockgate_spark.telemetry.observer import Observer
 from support.logs_in_memory import LogsInMemory
 from support.runs import JvmLogInMemory, RunInMemory, SourceInMemory
 from support.sessions import TimeInMemory
@@ -199,7 +199,7 @@ def test_growing_out_of_orderness_is_logged_while_plans_allow_for_it(
 ) -> None:
     caplog.set_level(logging.INFO, logger="lockgate")
     source = SourceInMemory({"t-0": [5_000, 0]})
-    said = RecordWarnings({0: source}, Alignment())
+    said = Observer(Alignment(), {0: source})
     source.jvm.window = 2
     source.log.set_splits(source.records)
     source.log.sample({"t-0": 0}, {"t-0": 2})

@@ -13,7 +13,7 @@ from lockgate.plan.windows import Windows
 from lockgate.wire.codec import to_json
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.slices import Slices
-from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.view import BatchSlice
 from support.broken_texts import broken
 from support.runs import TwoTexts
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, PlannedState
 from lockgate_spark import Alignment, BatchAlignment, PartitionAlignment
+from lockgate_spark.query_watermark import QueryWatermark
 from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, StateOperator, loss_of
 from lockgate_spark.report.run_report import MOST_MOMENTS, RunReport
 
@@ -28,8 +29,8 @@ class Observed:
     def operators(self) -> tuple[object, list[StateOperator]] | None:
         return self.told
 
-    def delay_ms(self) -> int:
-        return 0
+    def watermarks(self) -> list[QueryWatermark]:
+        return []
 
     @property
     def found(self) -> Findings:

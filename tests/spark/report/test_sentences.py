@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lockgate_spark.report.advice import advice, kept
-from lockgate_spark.report.document import text
+from lockgate_spark.report.document import page, text
 from lockgate_spark.report.findings import (
     Basis,
     Findings,
@@ -15,8 +14,9 @@ from lockgate_spark.report.findings import (
     PartitionFindings,
     RunState,
     SourceFindings,
+    advice,
+    kept,
 )
-from lockgate_spark.report.page import page
 from lockgate_spark.report.sentences import headline, meaning, paragraph, saving, unknown
 
 MINUTE = 60_000

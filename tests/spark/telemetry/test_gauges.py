@@ -13,8 +13,7 @@ from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import Blocker
 from lockgate_spark import Alignment, BatchAlignment, Coordination, PartitionAlignment
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.telemetry.gauges import gauges
-from lockgate_spark.telemetry.progress_metrics import source_metrics
+from lockgate_spark.telemetry.progress_metrics import gauges, source_metrics
 from support.runs import GaugesInMemory, RunInMemory, SourceInMemory
 
 HOUR_MS = 3_600_000

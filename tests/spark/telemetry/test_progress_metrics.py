@@ -9,8 +9,10 @@ import pytest
 
 from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import Blocker
-from lockgate_spark import BatchAlignment, Coordination, PartitionAlignment
-from lockgate_spark.telemetry.progress_metrics import ChangeLog, late_metrics, source_metrics
+from lockgate_spark import Alignment, BatchAlignment, Coordination, PartitionAlignment
+from lockgate_spark.telemetry.observer import Observer
+from lockgate_spark.telemetry.progress_metrics import late_metrics, source_metrics
+from support.runs import SourceInMemory
 
 AHEAD = PartitionAlignment(0, "a-1", 0, 0, PlannedState.PAUSED, 90_000, 90_001, 0, lag=None, paused_since=960.0)
 BEHIND = PartitionAlignment(0, "a-0", 0, 7, PlannedState.ACTIVE, 30_000, None, 3, lag=2_000, left_out_so_far=8)
@@ -85,15 +87,18 @@ def test_change_is_logged_at_most_every_ten_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "lockgate")
-    changes, free = ChangeLog(), replace(VIEW, limited_by=Limit.END, paused=(), bounded_by=None)
+    observer = Observer(Alignment(), {0: SourceInMemory({})})
+    free = replace(VIEW, limited_by=Limit.END, paused=(), bounded_by=None)
     told = []
     for view, at in ((VIEW, 1000.0), (VIEW, 1020.0), (free, 1021.0), (VIEW, 1022.0), (free, 1029.0), (free, 1040.0)):
         caplog.clear()
-        changes.log(replace(view, planned_at=at))
+        observer.view = replace(view, planned_at=at)
+        observer.progress(0)
         told.append(len(caplog.records))
     assert told == [1, 0, 1, 0, 0, 0]
     caplog.clear()
-    changes.log(replace(VIEW, planned_at=1050.0, applied=False))
+    observer.view = replace(VIEW, planned_at=1050.0, applied=False)
+    observer.progress(0)
     assert caplog.messages == [
         "mode observe: would be aligned to 1970-01-01T00:01:00.000Z, limited by partition, blocked by a-0; 1 of 3 "
         "partitions paused, the longest"

@@ -23,8 +23,7 @@ from lockgate_spark.jvm.inspection import Diagnosis, SparkMember, doctor
 from lockgate_spark.late_rows import late_rows, replay
 from lockgate_spark.packages import packages
 from lockgate_spark.status import AlignmentStatus, QueryState, status
-from lockgate_spark.telemetry.batch_slice import BatchSlice
-from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice, PartitionAlignment
 
 __all__ = [
     "AccessDenied",

@@ -15,8 +15,7 @@ from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
-from lockgate_spark.telemetry.batch_slice import BatchSlice
-from lockgate_spark.telemetry.view import BatchAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice
 
 
 def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:

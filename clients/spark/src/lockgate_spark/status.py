@@ -1,23 +1,38 @@
-"""The public function `status`. It returns what an aligned query is doing and what it waits for, as
-fields, as a sentence, and as a table for notebooks.
-"""
+"""The public function `status`."""
 
 import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from html import escape
+from typing import Any, NamedTuple
 
 from lockgate import watermark
+from lockgate.duration import spoken, spoken_s
+from lockgate.plan.model import PlannedState
 from lockgate.wire.codec import from_json
 from lockgate_spark import connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
+from lockgate_spark.logs.names import names
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
-from lockgate_spark.telemetry import card, waits
+from lockgate_spark.telemetry import waits
 from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment, is_unread
-from lockgate_spark.telemetry.waits import Waits
+from lockgate_spark.telemetry.waits import Wait
+
+_MOST_ROWS = 40
+_BAR = 24  # letters of a bar in plain text
+# styles are inline, because notebooks keep no style sheets, and colours fit light and dark themes
+_CELL = "padding:2px 12px 2px 0;text-align:left;border:0;background:none;white-space:nowrap"
+_NUMBER = _CELL.replace("left", "right")
+_BLUE, _ORANGE = "#3b82c4", "#d97706"
+_STATES = {
+    PlannedState.ACTIVE: "reads on",
+    PlannedState.PAUSED: "paused",
+    PlannedState.CAUGHT_UP: "caught up",
+    PlannedState.IDLE: "idle",
+}
 
 
 class QueryState(str, Enum):
@@ -31,6 +46,18 @@ class QueryState(str, Enum):
     GATED = "gated"
     NOT_ALIGNED = "not aligned"
     ENDED = "ended"
+
+
+class _Bar(NamedTuple):
+    """The row of one partition. `drift` is how far its first unread record is above the lowest one
+    of the query, as text and as a share of the widest bar; empty if nothing is left to read.
+    """
+
+    partition: str
+    drift: str
+    share: float
+    colour: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +92,41 @@ class AlignmentStatus:
         return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:
-        return card.text(self.query, self.sentence, self.view, self.max_drift)
+        bars, _ = _bars(self)
+        wide = max((len(bar.partition) for bar in bars[:_MOST_ROWS]), default=0)
+        lines = [f"{self.query}: {self.sentence}"]
+        for bar in bars[:_MOST_ROWS]:
+            drawn = "#" * round(_BAR * bar.share)
+            lines.append(f"{bar.partition:{wide}}  {drawn:{_BAR}}  {bar.drift:>12}  {bar.note}")
+        if len(bars) > _MOST_ROWS:
+            lines.append(f"… and {len(bars) - _MOST_ROWS:,} more partitions")
+        return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        return card.html(self.query, self.sentence, self.view, self.max_drift)
+        bars, top = _bars(self)
+        mark = legend = more = ""
+        if self.max_drift is not None:
+            left = f"left:{100 * self.max_drift / top:.1f}%"
+            mark = f'<span style="position:absolute;{left};top:-2px;bottom:-2px;border-left:1px dashed"></span>'
+            legend = f"The dashed line is max_drift, {spoken(self.max_drift)}. "
+        if len(bars) > _MOST_ROWS:
+            more = f"{len(bars) - _MOST_ROWS:,} more partitions are not shown."
+        rows = "".join(
+            f'<tr style="background:none"><td style="{_CELL}">{escape(bar.partition)}</td><td style="{_CELL}">'
+            '<span style="display:block;position:relative;width:220px;height:10px;background:rgba(128,128,128,.22);'
+            f'border-radius:2px"><span style="display:block;height:100%;width:{100 * bar.share:.1f}%;border-radius:2px;'
+            f'background:{bar.colour}"></span>{mark}</span></td>'
+            f'<td style="{_NUMBER}">{bar.drift or "–"}</td><td style="{_CELL}">{bar.note}</td></tr>'
+            for bar in bars[:_MOST_ROWS]
+        )
+        foot = f'<div style="opacity:.7;font-size:.9em">{escape(legend + more)}</div>' if bars else ""
+        return (
+            '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:760px;'
+            f'overflow-x:auto"><div style="font-weight:600">{escape(self.query)}</div>'
+            f'<div style="margin-bottom:6px">{escape(self.sentence)}</div>'
+            '<table style="border-collapse:collapse;border:0;margin:0;color:inherit;font:inherit">'
+            f"{rows}</table>{foot}</div>"
+        )
 
 
 def status(query: Any) -> AlignmentStatus:
@@ -101,22 +159,22 @@ def status(query: Any) -> AlignmentStatus:
     if (aligned := running.of_query(AlignedRun, query_id)) is not None:
         return _of_run(name, aligned)
     if (gate := running.of_query(Gate, query_id)) is not None:
+        if (present := gate.waits.present) is not None:
+            return _waiting(name, present, None, gate.view)
         said = "The gate lets each batch wait for the group; none is waiting now."
-        gated = AlignmentStatus(name, QueryState.GATED, said, view=gate.view)
-        return _waiting(name, gate.waits, None, gate.view) or gated
+        return AlignmentStatus(name, QueryState.GATED, said, view=gate.view)
     said = "The query is not aligned, or Spark has not opened its sources yet."
     return AlignmentStatus(name, QueryState.NOT_ALIGNED, said)
 
 
 def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
-    view = run.held_view or run.view
-    waiting = _waiting(name, run.planner.waits, run.max_drift, view)
-    if waiting is not None:
-        return waiting
+    view, present = run.held_view or run.view, run.planner.waits.present
+    has_looked, member = run.planner.looker.last is not None, run.membership
+    if present is None and view is None and has_looked and member is not None and member.last is None:
+        present = waits.for_coordinator(None), 0.0
+    if present is not None:
+        return _waiting(name, present, run.max_drift, view)
     if view is None:
-        if run.planner.looker.last is not None and run.membership is not None and run.membership.last is None:
-            wait = waits.for_coordinator(None)
-            return AlignmentStatus(name, QueryState.WAITING, waits.sentence("The query", wait, 0.0), wait.names)
         return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
     upto, paused = watermark.instant(view.target, "nothing yet", "the end of the data"), len(view.paused)
     if run.alignment.mode == "observe":
@@ -130,9 +188,27 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
     return AlignmentStatus(name, state, said, max_drift=run.max_drift, view=view)
 
 
-def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
-    if (present := of.present) is None:
-        return None
+def _waiting(
+    name: str, present: tuple[Wait, float], max_drift: int | None, view: BatchAlignment | None
+) -> AlignmentStatus:
     wait, lasted_s = present
     said = waits.sentence("The query", wait, lasted_s)
     return AlignmentStatus(name, QueryState.WAITING, said, wait.names, time.time() - lasted_s, max_drift, view)
+
+
+def _bars(status: AlignmentStatus) -> tuple[list[_Bar], float]:
+    """Return the rows of the table, those furthest ahead first, and the drift (ms) of the widest
+    bar.
+    """
+    partitions = status.partitions
+    keys = [(each.source, each.partition) for each in partitions]
+    called, lowest = names(keys, keys), min((each.watermark for each in partitions if is_unread(each)), default=0)
+    drifts = [each.watermark - lowest if is_unread(each) else None for each in partitions]
+    top, found = max([drift or 0 for drift in drifts] + [1.1 * (status.max_drift or 0), 1]), []
+    for key, each, drift in zip(keys, partitions, drifts, strict=True):
+        note = _STATES[each.state]
+        if each.paused_since is not None and status.view is not None:
+            note += f" for {spoken_s(max(0.0, status.view.planned_at - each.paused_since))}"
+        colour = _ORANGE if each.state is PlannedState.PAUSED else _BLUE
+        found.append(_Bar(called[key], "" if drift is None else spoken(drift), (drift or 0) / top, colour, note))
+    return sorted(found, key=lambda bar: (not bar.drift, -bar.share, bar.partition)), top

@@ -22,7 +22,7 @@ from lockgate_spark.joining import joined
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.spark_run import SparkRun, stoppable
-from lockgate_spark.telemetry.record_warnings import bound
+from lockgate_spark.telemetry.observer import bound
 from lockgate_spark.telemetry.waits import blocked_by
 
 log = logging.getLogger("lockgate")

@@ -37,7 +37,7 @@ from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Span
 from lockgate_spark.spark_run import SparkRun
-from lockgate_spark.telemetry.gauges import Gauges, gauges
+from lockgate_spark.telemetry.progress_metrics import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
 from lockgate_spark.telemetry.waits import Waits, check_max_wait, for_member
 

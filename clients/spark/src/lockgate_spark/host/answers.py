@@ -1,8 +1,6 @@
-"""Answers the calls of the Java class `Host`. By these calls, Spark aligns streams and plans the
-batches of each run, and Connect clients ask questions, such as for a query's status.
-
-A stream's table in the JVM stores the options and the conf with which it was aligned, and the
-objects that its plan needs. Therefore a new host can continue where another one has ended.
+"""Answers the calls of the Java class `Host`: Spark aligns streams and plans the batches of each
+run, and Connect clients ask questions, such as for a query's status. A stream's table in the JVM
+stores what its plan needs, so a new host can continue where another one has ended.
 """
 
 import json
@@ -122,10 +120,8 @@ class HostAnswers(JavaCallback):
     ) -> Stream:
         """Open the stream of one source in a run, and return it. Spark calls `stand_in` in place of
         its own stream `java`. `table` is the source's aligned table, and `options` are those of
-        Spark's source.
-
-        `ends_fixed_at` is the time (ms) at which `availableNow` fixed the source's ends, if another
-        host did this. `kept` is a Java map of the run, which outlives this process.
+        Spark's source. `ends_fixed_at` is the time (ms) at which `availableNow` fixed the source's
+        ends, if another host did this. `kept` is a Java map, which outlives this process.
         """
         alignment = asked(dict(table.options()), dict(table.conf()))
         assert alignment is not None  # else the jar would have no such table

@@ -78,11 +78,12 @@ def open_run(
         own = SparkSession(spark.sparkContext, session_of(run.execution))
         if alignment.late_rows == "keep":
             made.table = table = KeptRows(own, run, alignment, made.sources)
-            made.tell_report(lambda report: report.keeps_late_rows(table.path))
+            if report is not None:
+                report.found.late_rows_path = table.path
         if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
             made.count = LateCount(own, run, made.sources)
-        else:
-            made.tell_report(lambda report: report.not_counted("the count is switched off for this query"))
+        elif report is not None:
+            report.found.uncounted = "the count is switched off for this query"
         return made
 
     aligned = running.of_run(SparkAlignedRun, run.query_id, run.run_id, make)

@@ -245,9 +245,6 @@ class QueryRun:
         found = [_state_operator(one, join_stores) for one in last.stateOperators()]
         return (int(last.batchId()), str(last.timestamp())), found
 
-    def delay_ms(self) -> int | None:
-        return min((one.delay_ms for one in self._watermarks), default=None)
-
     def takes_highest(self) -> bool:
         return self._conf(POLICY).lower() == "max"
 

@@ -6,7 +6,7 @@ from typing import Any
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.spark_lines import session_of
-from lockgate_spark.telemetry.gauges import Gauges, Values
+from lockgate_spark.telemetry.progress_metrics import Gauges, Values
 
 log = logging.getLogger("lockgate")
 

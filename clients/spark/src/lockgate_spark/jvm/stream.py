@@ -183,8 +183,8 @@ class Stream(SparkProxy):
             late = count.last.get(self._index)
             metrics |= late_metrics({}, True) if late is None else late_metrics(late.lost, late.exact)
             self._aligned.tell_late(self._index, count.total[self._index])
-            if why := count.uncounted:
-                self._aligned.tell_report(lambda report: report.not_counted(why))
+            if self._aligned.report is not None and count.uncounted:
+                self._aligned.report.found.uncounted = count.uncounted
         self._aligned.tell_report(lambda report: report.after_batch(self._index, late))
         return metrics
 

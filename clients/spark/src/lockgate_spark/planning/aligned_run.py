@@ -15,7 +15,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, MutableMapping
-from dataclasses import replace
 
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment
@@ -26,15 +25,14 @@ from lockgate_spark.planning.look import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Query, Run
 from lockgate_spark.planning.steps import Planned
-from lockgate_spark.report.findings import Findings
 from lockgate_spark.report.run_report import RunReport
-from lockgate_spark.telemetry.batch_slice import BatchSlice
-from lockgate_spark.telemetry.gauges import Gauges, RunGauges
-from lockgate_spark.telemetry.view import BatchAlignment
+from lockgate_spark.telemetry.progress_metrics import Gauges, gauges
+from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice
 
 log = logging.getLogger("lockgate")
 
 _ROUND = "round"  # of the last plan: its leader, and its answers
+_SHOW_S = 1.0  # the gauges of a held plan move this often
 
 
 class AlignedRun:
@@ -67,10 +65,9 @@ class AlignedRun:
         self._closed = threading.Event()
         self.planner = Planner(Query(alignment, run, membership, self.sources), clock, ticks, begin)
         self._empty_plans = EmptyPlans(self.planner, sleep or self._closed.wait)
-        self._gauges = None if gauges is None else RunGauges(gauges)
-        self._report = report
-        if report is not None:
-            report.count_beside(self._beside)
+        self._gauges = gauges
+        self._shown: BatchAlignment | None = None  # by the gauges
+        self.report = report
         self._held_plan: Planned | None = None
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # each source's last answer
@@ -136,27 +133,32 @@ class AlignedRun:
         reads anyway. Errors are only logged.
         """
         view = None
+        observer = self.planner.observer
         try:
-            planned = self.latest_offset(index, start)
-            self.planner.observer.read_natively(index, start, native, planned)
+            self.latest_offset(index, start)
+            observer.read_natively(index, start, native)
             view = self.view
         except Exception as error:
-            self.planner.observer.plan_failed(error)
+            observer.plan_failed(error)
         self._serve(index, native)
+        if self.report is not None:
+            found = self.report.found
+            found.left_out, found.seen = observer.left_out.total(), observer.sees_watermark
+            found.max_drift_ms = self.max_drift or 0
         self.tell_report(lambda report: report.read(index, start, native, view, self.sources[index].budget))
 
     def tell_late(self, index: int, total: int) -> None:
         """Set the number of late rows of source `index` in the run so far."""
-        self.planner.facts.count_late(index, total)
+        self.planner.facts.late[index] = total
         if self._gauges is not None:
-            self._gauges.show_late(index, total)
+            self._gauges.show({"lateRowsTotal": sum(self.planner.facts.late.values())})
 
     def tell_report(self, tell: Callable[[RunReport], None]) -> None:
         """Call `tell` with the report, if there is one. Errors are only logged."""
-        if self._report is None:
+        if self.report is None:
             return
         try:
-            tell(self._report)
+            tell(self.report)
         except Exception as error:
             log.log(
                 logging.DEBUG if self._report_fails else logging.WARNING,
@@ -187,7 +189,7 @@ class AlignedRun:
             self.planner.sum_up,
             self._leave,
             lambda: self.tell_report(lambda report: report.finish(self.run.failed())),
-            *(() if self._gauges is None else (self._gauges.gauges.close,)),
+            *(() if self._gauges is None else (self._gauges.close,)),
             *(source.log.requests.close for source in self.sources.values()),
         ):
             try:
@@ -205,18 +207,6 @@ class AlignedRun:
         finally:
             self.membership.close(finished, returns=self.run.available_now)
 
-    def _beside(self, found: Findings) -> Findings:
-        observer = self.planner.observer
-        return replace(
-            found,
-            ahead=observer.ahead,
-            offsets_ahead=observer.offsets_ahead,
-            left_out=observer.records.left_out.total(),
-            max_drift_ms=self.max_drift or 0,
-            failed_plans=observer.failed_plans,
-            seen=observer.sees_watermark,
-        )
-
     # -- a round: one plan for all sources --
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
@@ -230,14 +220,17 @@ class AlignedRun:
         if self._kept is not None and len(ends) > 1:
             self._kept[_ROUND] = json.dumps([index, ends])
         if self._gauges is not None and self.view is not None:
-            self._gauges.show(self.view)
+            self._shown = self.view
+            self._gauges.show(gauges(self._shown))
         return ends
 
     def _show_held(self, planned: Planned) -> None:
         """Show `planned`, the plan on hold while the query waits, in `status` and in the gauges."""
         self._held_plan = planned
-        if self._gauges is not None and self._gauges.is_due(now := self.planner.clock()):
-            self._gauges.show(self.planner.view_of(planned, now, self._gauges.shown))
+        now, shown = self.planner.clock(), self._shown
+        if self._gauges is not None and (shown is None or not 0 <= now - shown.planned_at < _SHOW_S):
+            self._shown = self.planner.view_of(planned, now, shown)
+            self._gauges.show(gauges(self._shown))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Store `offsets`, which Spark receives as the end of the next batch of the source `index`.

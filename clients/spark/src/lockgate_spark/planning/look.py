@@ -131,7 +131,7 @@ class Looker:
         self._learned = answers.curve
         learned = None if self._bounds.are_promised else bounds.disorder
         steps = self._bounds.now(in_order=True).max_drift, bounds.max_drift - bounds.disorder
-        self._observer.records.warn(self._bounds.most_disorder, learned, steps)
+        self._observer.warn(self._bounds.most_disorder, learned, steps)
         return Look(now, unread, bounds, answers.closed())
 
 

@@ -11,11 +11,14 @@ from functools import partial
 from typing import Any
 
 from lockgate import watermark
+from lockgate.duration import spoken
+from lockgate.plan.clock import AHEAD_MS
 from lockgate.plan.draft import Draft
-from lockgate.plan.model import Head, Limit, PlannedState
+from lockgate.plan.model import Head, Limit, PlannedState, SplitPlan
 from lockgate.wire.events import SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_http.history import record
+from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.bounds import QueryBounds
@@ -28,7 +31,7 @@ from lockgate_spark.planning.slices import window_aligned
 from lockgate_spark.planning.steps import Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft, put_off
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
 from lockgate_spark.telemetry.observer import Observer
-from lockgate_spark.telemetry.view import BatchAlignment, describe
+from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
 from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
@@ -37,6 +40,8 @@ FILTERS = (window_aligned, read_early, put_off)
 """The filters of a plan that was cut at the ceiling, in order. The last one may postpone the whole
 plan.
 """
+
+_NONE: Mapping[Key, int] = {}
 
 
 class Planner:
@@ -146,29 +151,72 @@ class Planner:
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
 
-    def view_of(self, planned: Planned, now: float, before: BatchAlignment | None, **found: Any) -> BatchAlignment:
+    def view_of(
+        self,
+        planned: Planned,
+        now: float,
+        before: BatchAlignment | None,
+        left_out: Mapping[Key, int] = _NONE,
+        read_early: Mapping[Key, int] = _NONE,
+        **fields: Any,
+    ) -> BatchAlignment:
         """Return the view of a plan at `now` (wall clock in s), after that of the previous plan,
-        `before`. `found` are further arguments of `describe`.
+        `before`. `left_out`, `read_early` (without partitions that have none) and `fields` are as
+        in `PartitionAlignment` and `BatchAlignment`.
         """
-        membership, producers = self.membership, self.looker.producers
-        slowest = blocker(planned, producers) if planned.plan.limit is Limit.HORIZON else None
-        return describe(
-            planned.plan,
+        plan, producers, membership = planned.plan, self.looker.producers, self.membership
+        paused, made = plan.paused, plan.splits
+        disorder, stopped, far_behind = self.observer.disorder(), producers.ahead.stopped, producers.far_behind
+        known = () if before is None else before.partitions
+        since = {(p.source, p.partition): p.paused_since for p in known if p.paused_since is not None}
+        called = names(made, made)
+        early = {key: called[key] for key in read_early}
+        resumed = (key for key in since if key in made and made[key].end > made[key].position)
+        slowest = blocker(planned, producers) if plan.limit is Limit.HORIZON else None
+        event = None if membership is None else membership.last
+        view = BatchAlignment(
+            target=plan.target,
+            read_limit=plan.ceiling,
+            limited_by=plan.limit,
+            partitions=tuple(
+                PartitionAlignment(
+                    source=key[0],
+                    partition=key[1],
+                    position=s.position,
+                    end=s.end,
+                    state=s.state,
+                    watermark=s.watermark,
+                    next_event_time=s.next.event_time if s.next else None,
+                    left_out=left_out.get(key, 0),
+                    lag=producers.shown.get(key),
+                    paused_since=since.get(key, now) if key in paused else None,
+                    stopped_ms=_stopped_ms(s, stopped.get(key, 0), now, before) if key in paused else 0,
+                    left_out_so_far=self.observer.left_out[key],
+                    read_early=read_early.get(key, 0),
+                    out_of_orderness=disorder.get(key, 0),
+                    far_behind=key in far_behind,
+                )
+                for key, s in made.items()
+            ),
+            paused=tuple(sorted(called[key] for key in paused)),
+            resumed=tuple(sorted(called[key] for key in resumed if key not in early)),
+            read_early=tuple(sorted(early.values())),
+            group_watermark=None if event is None else event.group_watermark,
+            blocked_by=() if event is None else event.blocked_by,
+            bounded_by=None if slowest is None else called[slowest],
             planned_at=now,
             seconds=planned.seconds,
-            before=before,
-            group=None if membership is None else membership.last,
+            look_ups=plan.look_ups,
             coordinator=None if membership is None else membership.coordination,
             operator_pause=None if membership is None else membership.paused,
-            slowest=slowest,
-            why="" if slowest is None else producers.why(slowest, int(now * 1000)),
-            lags=producers.shown,
-            stopped=producers.ahead.stopped,
-            far_behind=producers.far_behind,
             rows_too_late=producers.too_late,
             out_of_orderness=self.bounds.now().disorder,
-            **found,
+            **fields,
         )
+        if not view.behind_ms or slowest is None:
+            return view
+        why = producers.why(slowest, int(now * 1000))
+        return replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
 
     @property
     def left(self) -> str:
@@ -232,3 +280,13 @@ class Planner:
 
     def _now(self) -> int:
         return int(self.clock() * 1000)
+
+
+def _stopped_ms(made: SplitPlan, known: int, now: float, before: BatchAlignment | None) -> int:
+    """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
+    clock: `known` if it was stopped before this plan. If it stops with this plan, return the time
+    since the previous plan, because the record may have arrived right after the previous plan.
+    """
+    if known or before is None or made.next is None or made.next.event_time <= int(now * 1000) + AHEAD_MS:
+        return known
+    return max(0, int(now * 1000) - int(before.planned_at * 1000))

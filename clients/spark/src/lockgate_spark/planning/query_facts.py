@@ -49,11 +49,7 @@ class QueryFacts:
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
         self._paces: dict[int, WatermarkPace] = {}
-        self._late: dict[int, int] = {}
-
-    def count_late(self, index: int, total: int) -> None:
-        """Set the number of late rows of the source `index` in the run so far."""
-        self._late[index] = total
+        self.late: dict[int, int] = {}  # by source, the number of late rows in the run so far
 
     def added(
         self,
@@ -72,7 +68,7 @@ class QueryFacts:
             i: replace(
                 status,
                 facts=ReaderFacts(
-                    late_rows=self._late.get(i),
+                    late_rows=self.late.get(i),
                     rows_saved=rows_saved if i == first else None,
                     retained_until=None if i not in retained else retained[i].until,
                     retention_split=None if i not in retained else retained[i].split,

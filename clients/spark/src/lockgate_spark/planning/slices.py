@@ -29,7 +29,7 @@ from lockgate_spark.logs.unread import Key, Source, Unread, by_source
 from lockgate_spark.planning.memory import Memory, by_split, remembered
 from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.steps import Look, PlanBasis, draft
-from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.view import BatchSlice
 
 log = logging.getLogger("lockgate")
 

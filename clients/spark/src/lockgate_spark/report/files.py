@@ -18,9 +18,8 @@ from tempfile import TemporaryFile
 from types import FrameType
 
 from lockgate_http.errors import ConfigurationError
-from lockgate_spark.report.document import text
+from lockgate_spark.report.document import page, text
 from lockgate_spark.report.findings import Findings, RunState
-from lockgate_spark.report.page import page
 
 log = logging.getLogger("lockgate")
 
@@ -33,8 +32,8 @@ _lock = threading.RLock()
 
 
 def folder_of(option: str | None) -> Path | None:
-    """Return the folder that `option` names, if any, and create it if needed. Raises
-    `ConfigurationError` unless it can be written.
+    """Return the folder that `option` names, and create it. Raises `ConfigurationError` unless it
+    can be written.
     """
     if option is None:
         return None
@@ -52,11 +51,8 @@ def folder_of(option: str | None) -> Path | None:
 
 
 class ReportFiles:
-    """Writes the HTML page (`path`) and the JSON file of one run.
-
-    If several queries of a process write to one folder, the file names of all but the first one
-    contain the query's name or a part of its id. `make` returns the findings for a state of the
-    run, and `now` is a monotonic clock in seconds.
+    """Writes the HTML page (`path`) and the JSON file of one run, beside those of the process's
+    other queries. `make` returns the findings, and `now` is a monotonic clock (s).
     """
 
     def __init__(
@@ -80,8 +76,8 @@ class ReportFiles:
             self.write(RunState.RUNNING)
 
     def write(self, state: RunState) -> None:
-        """Write both files with this `state`. After a state other than `RUNNING`, later calls do
-        nothing. Errors are only logged, the first one as a warning.
+        """Write both files. After a state other than `RUNNING`, later calls do nothing. Errors are
+        only logged, the first one as a warning.
         """
         with _lock:
             if self not in _unfinished:
@@ -100,6 +96,7 @@ class ReportFiles:
 
 
 def _place(folder: Path, query: str | None, query_id: str) -> Path:
+    """Return the page's path. All but the process's first query in a folder add their own name."""
     own = re.sub(r"[^\w.-]+", "_", query) if query else query_id[:8]
     with _lock:
         paths = [folder / f"{STEM}{ending}.html" for ending in ("", f"-{own}", f"-{own}-{query_id[:8]}")]
@@ -118,12 +115,10 @@ def _replace(path: Path, content: str) -> None:
 
 
 def write_at_the_end() -> None:
-    """Make the process write all its reports before it ends. SIGTERM is only handled if this
-    function is called on the main thread and the process has no other handler for SIGTERM.
-    """
+    """Make the process write all its reports before it ends."""
     atexit.unregister(write_all)  # from an earlier run
     atexit.register(write_all)
-    # Only where nobody else listens: by default SIGTERM ends Python at once, without atexit.
+    # By default, SIGTERM ends Python at once, without atexit. Only the main thread may handle it.
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminated)
 

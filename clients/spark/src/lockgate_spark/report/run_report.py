@@ -1,8 +1,6 @@
-"""Collects the figures of one run in observe mode batch by batch, logs a paragraph at the end, and
-writes the files if a folder is given.
-
-A run may last for months, so the amount of collected data is bounded. There are a few numbers for
-each split, and a timeline whose neighbouring moments are merged once it is long.
+"""Collects the figures of one run in observe mode batch by batch. A run may last for months, so
+there are only a few numbers for each split, and a timeline whose neighbouring moments are merged
+once it is long.
 """
 
 import logging
@@ -16,6 +14,7 @@ from typing import Protocol
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key
+from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.report.files import ReportFiles, folder_of
 from lockgate_spark.report.findings import (
     BatchLoss,
@@ -33,41 +32,30 @@ from lockgate_spark.telemetry.view import BatchAlignment, is_unread
 
 log = logging.getLogger("lockgate")
 
-AddFigures = Callable[[Findings], Findings]
-
 MOST_MOMENTS = 240
 
 
-class ReportedRun(SparkRun, Protocol):
-    """A run with the counts of its stateful operators, and the delay of its watermarks."""
+class ReportedRun(SparkRun, Checkpointed, Protocol):
+    """A run with the counts of its stateful operators."""
 
     def operators(self) -> tuple[object, Iterable[StateOperator]] | None:
         """Return a key that identifies Spark's last progress report, and the report's stateful
         operators; None before the first report.
         """
 
-    def delay_ms(self) -> int | None:
-        """Return the shortest delay (ms) of the query's watermarks; None if it has none. Spark must
-        have planned the query.
-        """
-
 
 class RunReport:
     """Collects and reports the figures of one run. Thread-safe. Raises `ConfigurationError` if the
-    folder for its files cannot be written. `clock` is the wall clock, in seconds.
+    folder for its files cannot be written. `clock` is the wall clock, in seconds. Other parts of
+    the run set figures of their own in `found`.
     """
 
     def __init__(self, run: ReportedRun, alignment: Alignment, clock: Callable[[], float] = time.time) -> None:
         self._run, self._clock, folder = run, clock, folder_of(alignment.report)
-        self._beside: AddFigures = lambda found: found
-        self._found = Findings(
-            query=run.name,
-            query_id=run.query_id,
-            run_id=run.run_id,
-            began=clock(),
-            in_group=alignment.coordinator is not None,
+        in_group = alignment.coordinator is not None
+        self.found = Findings(
+            query=run.name, query_id=run.query_id, run_id=run.run_id, began=clock(), in_group=in_group
         )
-        self._lost = 0
         self._splits: dict[Key, PartitionFindings] = {}
         self._reads: dict[Key, int] = {}  # the offsets of its last batch
         self._sources: dict[int, SourceFindings] = {}
@@ -75,38 +63,21 @@ class RunReport:
         self._merge = 1  # so many batches go into one moment
         self._view: BatchAlignment | None = None  # of the batch that is read
         self._round: set[int] = set()  # the sources of that batch
-        self._operators: Counter[str] = Counter()
-        self._progress: object = None
+        self._progress: object = None  # the report that `_look_at_operators` has seen
         self._exact = True  # the lost rows of each batch are exact
         self._reads_since: float | None = None  # wall clock; None between two batches
         # A signal may come while its own thread is in here.
         self._lock = threading.RLock()
         self._files = None if folder is None else ReportFiles(folder, run.name, run.query_id, self.findings)
 
-    def count_beside(self, beside: AddFigures) -> None:
-        """Set the function that adds figures from other parts of the run to the findings, such as
-        the number of records left out. `findings` calls this function.
-        """
-        self._beside = beside
-
-    def not_counted(self, why: str) -> None:
-        """Set the reason why late rows are not counted."""
-        self._found.uncounted = why
-
-    def keeps_late_rows(self, path: str) -> None:
-        """Set the path of the table in which late rows are kept."""
-        self._found.late_rows_path = path
-
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
         """Add a batch that Spark reads from a source, between the offsets `start` and `end`, and
-        refresh the files.
-
-        `view` shows the plan made for the same batch; it is None if no plan could be made. `budget`
-        is the source's maxOffsetsPerTrigger.
+        refresh the files. `view` shows the plan for the same batch; it is None if no plan could be
+        made. `budget` is the source's maxOffsetsPerTrigger.
         """
-        delay_ms = self._found.delay_ms if self._sources else self._run.delay_ms()
+        if not self._sources:
+            self.found.delay_ms = min((each.delay_ms for each in self._run.watermarks()), default=None)
         with self._lock:
-            self._found.delay_ms = delay_ms
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
             for split, offsets in read.items():
                 self._split(source, split).offsets += offsets
@@ -115,6 +86,14 @@ class RunReport:
             mine.max_offsets_per_trigger = budget
             mine.offsets += total
             mine.largest_batch = max(mine.largest_batch, total)
+            if view is None:
+                self.found.failed_plans = True
+            else:
+                plan = {each.partition: each.end for each in view.partitions if each.source == source}
+                ends = ((to, max(plan[split], start.get(split, 0))) for split, to in end.items() if split in plan)
+                ahead = sum(max(0, to - planned) for to, planned in ends)
+                self.found.ahead += ahead > 0
+                self.found.offsets_ahead += ahead
             if total:
                 self._begin_batch(source, view)
         self._refresh()
@@ -131,12 +110,12 @@ class RunReport:
         self._add(Moment(self._reads_since, apart_ms=None if view is None else self._look(view)))
 
     def _look(self, view: BatchAlignment) -> int:
-        """Store how far the partitions with unread records were read before a batch. Return the
-        largest distance (ms) in event time between their first unread records.
+        """Store how far the partitions were read before a batch. Return the largest distance (ms)
+        between their first unread records.
         """
-        mine = self._found
-        mine.out_of_orderness_ms = max([mine.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)])
-        mine.too_late = max(mine.too_late, view.rows_too_late)
+        found = self.found
+        found.out_of_orderness_ms = max([found.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)])
+        found.too_late = max(found.too_late, view.rows_too_late)
         unread = [each for each in view.partitions if is_unread(each)]
         lowest = min((each.watermark for each in unread), default=0)
         for each in unread:
@@ -147,32 +126,28 @@ class RunReport:
         return max((each.watermark - lowest for each in unread), default=0)
 
     def after_batch(self, source: int, batch: BatchLoss | None) -> None:
-        """Add a finished batch of a source, and refresh the files. `batch` has the batch's late
-        rows; it is None if they are not counted.
+        """Add the late rows of a finished batch, None if they are not counted, and refresh the
+        files.
         """
         with self._lock:
             if batch is not None:
-                self._lose(source, batch)
+                for split, rows in batch.lost.items():
+                    self._split(source, split).lost += rows
+                self._exact = self._exact and batch.exact
+                below = 0 if batch.oldest is None else batch.watermark - batch.oldest
+                self.found.lateness_ms = max(self.found.lateness_ms, below)
+                if not self._moments:  # a batch that Spark replays has no plan in this run
+                    self._add(Moment(self._clock()))
+                lost = sum(batch.lost.values())
+                self._moments[-1].add(Moment(0.0, batches=0, lost=lost, watermark=batch.watermark))
             if self._reads_since is not None:
-                self._found.busy_s += max(0.0, self._clock() - self._reads_since)
+                self.found.busy_s += max(0.0, self._clock() - self._reads_since)
                 self._reads_since = None
         self._look_at_operators()
         self._refresh()
 
-    def _lose(self, source: int, batch: BatchLoss) -> None:
-        for split, rows in batch.lost.items():
-            self._split(source, split).lost += rows
-        lost = sum(batch.lost.values())
-        self._lost += lost
-        self._exact = self._exact and batch.exact
-        below = 0 if batch.oldest is None else batch.watermark - batch.oldest
-        self._found.lateness_ms = max(self._found.lateness_ms, below)
-        if not self._moments:  # a batch that Spark replays has no plan in this run
-            self._add(Moment(self._clock()))
-        self._moments[-1].add(Moment(0.0, batches=0, lost=lost, watermark=batch.watermark))
-
     def _add(self, moment: Moment) -> None:
-        self._found.batches += 1
+        self.found.batches += 1
         if self._moments and self._moments[-1].batches < self._merge:
             self._moments[-1].add(moment)
             return
@@ -184,43 +159,39 @@ class RunReport:
             self._merge *= 2
 
     def _look_at_operators(self) -> None:
-        """Add the numbers of rows that the stateful operators have dropped, from Spark's last
-        progress report, unless it was already added.
-        """
+        """Add the dropped rows of Spark's last progress report, unless it was already added."""
         last = self._run.operators()
         with self._lock:
             if last is None or last[0] == self._progress:
                 return
             self._progress, operators = last
+            dropped = Counter(self.found.operators)
             for operator in operators:
-                self._operators[operator.name] += operator.dropped
-                self._found.repeated |= operator.repeated and operator.dropped > 0
+                dropped[operator.name] += operator.dropped
+                self.found.repeated |= operator.repeated and operator.dropped > 0
+            self.found.operators = dropped
 
     def _refresh(self) -> None:
         if self._files is not None:
             self._files.refresh()
 
     def findings(self, state: RunState) -> Findings:
-        """Return the findings so far, for a run in this `state`."""
         with self._lock:
-            found = self._beside(self._found)
-            lost = None if found.uncounted else self._lost
+            found, operators = self.found, self.found.operators
+            lost = None if found.uncounted else sum(split.lost for split in self._splits.values())
             return replace(
                 found,
                 state=state,
                 until=self._clock(),
                 rows=sum(source.offsets for source in self._sources.values()),
-                loss=loss_of(lost, self._exact, self._operators, found.repeated, found.batches > 0, found.seen),
-                operators=dict(self._operators),
+                loss=loss_of(lost, self._exact, operators, found.repeated, found.batches > 0, found.seen),
                 partitions=tuple(replace(mine) for _, mine in sorted(self._splits.items())),
                 sources=tuple(replace(mine) for _, mine in sorted(self._sources.items())),
                 moments=tuple(map(replace, self._moments)),
             )
 
     def finish(self, failed: bool) -> None:
-        """Log the findings as a paragraph at the end of the run, and write the files for the last
-        time. `failed` says whether the run has failed.
-        """
+        """Log a paragraph at the end of the run, and write the files for the last time."""
         self._look_at_operators()
         found = self.findings(RunState.FAILED if failed else RunState.ENDED)
         level = logging.INFO if found.loss.most == 0 else logging.WARNING

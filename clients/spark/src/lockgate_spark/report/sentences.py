@@ -4,8 +4,7 @@ from datetime import datetime, timezone
 
 from lockgate.duration import spoken
 from lockgate_spark.logs.names import names
-from lockgate_spark.report.advice import advice, kept
-from lockgate_spark.report.findings import Basis, Findings, RunState
+from lockgate_spark.report.findings import Basis, Findings, RunState, advice, kept
 
 _STATES = {
     RunState.RUNNING: "The query is running; these are its figures so far",
@@ -46,10 +45,8 @@ def meaning(found: Findings) -> str:
     if loss.exact:
         return "Spark read them after its watermark had passed them, and dropped them without an error."
     least = f"The operators dropped at least {loss.least:,}" if loss.least else "How many were dropped is not known"
-    return (
-        "Spark drops rows that it reads after its watermark has passed them, without an error. "
-        f"{least}. {' '.join(_between(found))}"
-    ).strip()
+    said = "Spark drops rows that it reads after its watermark has passed them, without an error."
+    return f"{said} {least}. {_between(found)}".strip()
 
 
 def saving(found: Findings) -> str:
@@ -127,7 +124,7 @@ def unknown(found: Findings) -> list[str]:
     order = spoken(found.out_of_orderness_ms)
     sentences = {
         f"Late rows were not counted: {found.uncounted}.": found.uncounted,
-        **dict.fromkeys(_between(found), not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED),
+        _between(found): not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED,
         "The query's watermark uses another event time than the one that this run measured.": not found.seen,
         f"Records within one partition were out of order by at least {order}, by samples.": found.out_of_orderness_ms,
         f"At least {found.left_out:,} records have a time stamp outside the bounds, and were left out.": found.left_out,
@@ -136,7 +133,7 @@ def unknown(found: Findings) -> list[str]:
         "Distances are between the first unread records of two partitions, so a gap in a partition counts.": True,
         "The figures are of this run only, without rows that earlier runs lost.": True,
     }
-    return [sentence for sentence, applies in sentences.items() if applies]
+    return [sentence for sentence, applies in sentences.items() if sentence and applies]
 
 
 def state(found: Findings) -> str:
@@ -146,13 +143,11 @@ def state(found: Findings) -> str:
 
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
-    """Return the names of the partitions, by source and partition."""
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
 
 
 def clock(at: float) -> str:
-    """Return the time `at` (s since 1970) as text in UTC."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -164,17 +159,16 @@ def span(start: float, end: float) -> str:
     return f"{first} to {last[11:] if first[:10] == last[:10] else last} UTC"
 
 
-def _between(found: Findings) -> list[str]:
-    """Return why the bounds on the number of lost rows differ, one sentence for each reason."""
-    said = []
+def _between(found: Findings) -> str:
+    """Return why the bounds on the number of lost rows differ."""
     if found.repeated:
-        said.append(
+        return (
             "Spark's own count has some rows twice, because foreachBatch has several actions or a task failed, "
             "so it is no lower bound."
         )
-    if found.loss.basis is Basis.BETWEEN and not found.repeated:
-        said.append(
+    if found.loss.basis is Basis.BETWEEN:
+        return (
             "A windowed operator counts dropped rows after a first aggregation, so Spark's own figure is too low; "
             "not every row that is late where it is read is dropped, so their number is too high."
         )
-    return said
+    return ""

@@ -1,32 +1,40 @@
-"""Metrics of the alignment for a query's progress, `lastProgress["sources"][…]["metrics"]`, and log
-lines about changes. Spark asks each source for its metrics after a batch, as text: durations are in
-ms, and event times in ISO 8601.
+"""The numbers of a run, as metrics of a query's progress (`lastProgress["sources"][…]["metrics"]`),
+and as gauges in Spark's metrics system. These have nearly the same names: `alignmentPausedMs`
+becomes `pausedMs`. Durations are in ms. Event times are in ISO 8601 in progress, and in ms since
+1970 in gauges, where a Boolean is 1 or 0, and an unknown or unbounded value is None.
 """
 
 import json
-import logging
 from collections.abc import Mapping
+from typing import Protocol
 
 from lockgate import watermark
-from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.telemetry.view import BatchAlignment
 
-log = logging.getLogger("lockgate")
+Values = Mapping[str, int | None]
 
-_QUIET_S = 10.0  # no more than one line in so long
-_BEHIND_S, _BEHIND_MS = 10.0, 1_000  # a query that is held for longer, and by more, is behind
-_BEHIND_AGAIN_S = 600.0
+
+class Gauges(Protocol):
+    """The gauges of one run, in a metrics system. Its methods raise no errors."""
+
+    def show(self, values: Values) -> None:
+        """Set the gauges in `values`. The others keep their values."""
+
+    def close(self) -> None:
+        """Remove the gauges at the end of the run."""
 
 
 def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
-    """Return the metrics of one source, as Spark's progress shows them."""
-    return {f"alignment{name}": str(value) for name, value in metrics_of(view, source).items()}
+    return {f"alignment{name}": str(value) for name, value in _metrics_of(view, source).items()}
 
 
-def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
-    """Return the metrics of one source, by name. Some, such as `Target`, are the query's."""
-    partitions = [each for each in view.partitions if each.source == source]
+def _metrics_of(view: BatchAlignment, source: int | None) -> dict[str, int | str]:
+    """Return the metrics of one source, or of all, by name. Some, such as `Target`, are the
+    query's.
+    """
+    partitions = [each for each in view.partitions if source in (None, each.source)]
     lags = [each.lag for each in partitions if each.lag is not None]
     metrics: dict[str, int | str] = {
         "Target": watermark.iso(view.target),
@@ -55,8 +63,8 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
 
 
 def late_metrics(late: Mapping[str, int], exact: bool) -> dict[str, str]:
-    """Return the metrics of the late rows in the last batch of one source, from their number in
-    each partition: an upper bound if `exact` is False.
+    """Return the metrics of one source's late rows in the last batch, from their number in each
+    partition, an upper bound if `exact` is False.
     """
     return {
         "lateRows": str(sum(late.values())),
@@ -65,52 +73,26 @@ def late_metrics(late: Mapping[str, int], exact: bool) -> dict[str, str]:
     }
 
 
-class ChangeLog:
-    """Logs a line when the limit or the blocker of a query's plans has changed, and when pauses
-    have begun or ended. Lines are at least ten seconds apart.
-    """
-
-    def __init__(self) -> None:
-        self._logged: tuple[Limit, str, bool] | None = None
-        self._logged_at = 0.0
-
-    def log(self, view: BatchAlignment) -> None:
-        """Log a line about `view`, the view of the last plan, if it is due."""
-        state = (view.limited_by, view.blocker, bool(view.paused))
-        if state == self._logged or (self._logged is not None and view.planned_at - self._logged_at < _QUIET_S):
-            return
-        self._logged, self._logged_at = state, view.planned_at
-        log.info(
-            "%s to %s, limited by %s%s; %d of %d partitions paused, the longest for %s; first unread records "
-            "%s apart; planned in %s",
-            "aligned" if view.applied else "mode observe: would be aligned",
-            watermark.instant(view.target, "nothing", "the end of the data"),
-            view.limited_by.value,
-            f", blocked by {view.blocker}" if view.blocker else "",
-            len(view.paused),
-            len(view.partitions),
-            spoken(view.paused_ms),
-            spoken(view.spread),
-            spoken_s(view.seconds),
-        )
+def gauges(view: BatchAlignment) -> dict[str, int | None]:
+    """Return the values of a query's gauges, by name, from the view of its last plan."""
+    metrics = _metrics_of(view, None) if view.partitions else {}
+    numbers = {name[0].lower() + name[1:]: value for name, value in metrics.items() if isinstance(value, int)}
+    lowest = min((each.watermark for each in view.partitions), default=None)
+    own, group = _finite(lowest), _finite(view.group_watermark)
+    found: dict[str, int | None] = {
+        **numbers,
+        "targetMs": _finite(view.target),
+        "readLimitMs": _finite(view.read_limit),
+        "watermarkMs": own,
+        "blockedByGroup": int(view.limited_by is Limit.GROUP and bool(view.paused)),
+    }
+    if view.coordinator is not None:
+        found["groupWatermarkMs"] = group
+        found["driftMs"] = None if own is None or group is None else own - group
+        found["coordinatorAway"] = int(view.coordinator is not Coordination.CONNECTED)
+        found["proceeding"] = int(view.coordinator is Coordination.PROCEEDING)
+    return found
 
 
-class Behind:
-    """Logs which of the query's own partitions keeps the query behind the clock, and again every
-    ten minutes while this lasts.
-    """
-
-    def __init__(self) -> None:
-        self._by: str | None = None
-        self._since = self._logged_at = 0.0
-
-    def log(self, view: BatchAlignment) -> None:
-        """Log `view.behind` if the same partition has limited the plans for ten seconds, and the
-        query is at least a second behind the clock.
-        """
-        now = view.planned_at
-        if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:
-            self._by, self._since, self._logged_at = view.bounded_by, now, 0.0
-        if now - self._since >= _BEHIND_S and view.behind_ms >= _BEHIND_MS and not self._logged_at:
-            self._logged_at = now
-            log.info("%s", view.behind)
+def _finite(event_time: int | None) -> int | None:
+    return None if event_time in (None, watermark.MIN, watermark.MAX) else event_time

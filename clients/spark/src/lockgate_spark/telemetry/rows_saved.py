@@ -1,48 +1,46 @@
 """Estimates how many rows alignment has saved: rows that would have been late if Spark had divided
 the budget of each batch by backlog.
 
-**The simulation.** For every aligned batch, a batch of plain Spark is simulated.
-`maxOffsetsPerTrigger` is shared among the partitions in proportion to their backlogs, as in Spark's
-Kafka source. The last records of a simulated batch raise a simulated watermark, as they would raise
-Spark's. Records at or below the watermark of the previous batch would have been late.
+**The simulation.** For every aligned batch, a batch of plain Spark is simulated, with
+`maxOffsetsPerTrigger` shared among the partitions in proportion to their backlogs. The last records
+of a simulated batch raise a simulated watermark. Records at or below the watermark of the previous
+batch would have been late.
 
-**The input.** The estimate makes no request to Kafka. It uses the event times of records that plans
-have read anyway: each split's first unread record at the end of every batch, some records in the
-batches, and the known record with the highest event time in each log. Between these records, event
-times are assumed to rise evenly and in order. Plans know few event times of records that plain
-Spark would have read before the aligned query. So a simulated batch is counted once the aligned
-query has read all of its records, or once too many batches wait to be counted.
+**The input** are the event times of records that plans have read anyway. Between these records,
+event times are assumed to rise evenly and in order. Plans know few records that plain Spark would
+have read before the aligned query. So a simulated batch is counted once the aligned query has read
+all of its records, or once too many batches wait to be counted.
 """
 
 import math
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Head, Plan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key
-from lockgate_spark.query_watermark import KAFKAS, QueryWatermark
+from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.query_watermark import KAFKAS, Checkpointed, QueryWatermark
 
 MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 10 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A `withWatermark` of a query: its delay (ms), and the indexes of the sources whose rows it
-    gets.
-    """
+    """A `withWatermark` of a query: the sources whose rows it gets, and its delay (ms)."""
 
     sources: frozenset[int]
     delay: int
 
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Return the operators of a query with the watermarks `found`. Return None if there are
-        none, or if one uses an event time that plans do not see. `in_payload` says for each source
-        whether its aligned event time is in the payload.
+        """Return the operators of a query with the watermarks `found`; None if there are none, or
+        if one uses an event time that plans do not see. `in_payload` says for each source whether
+        its aligned event time is in the payload.
         """
         origins = [origin for each in found for origin in each.origins]
         if any(o.source is None or in_payload.get(o.source) != (o.column != KAFKAS) for o in origins):
@@ -55,10 +53,10 @@ def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offset
     """Return the offsets at which Spark's Kafka source would end a batch from `positions`, if the
     logs end at `ends`. `budget` is maxOffsetsPerTrigger; None for no limit.
     """
-    left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
-    total = sum(left.values())
     if budget is None:
         return dict(ends)
+    left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
+    total = sum(left.values())
     shares = {split: budget * (offsets / total) for split, offsets in left.items()}
     taken = {split: math.ceil(share) if share < 1 else math.floor(share) for split, share in shares.items()}
     return {split: min(end, positions[split] + taken[split]) if split in taken else end for split, end in ends.items()}
@@ -72,9 +70,7 @@ class EventTimes:
     _times: list[int] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
-        """Add a record. An event time that is out of order is limited to the range of its
-        neighbours'.
-        """
+        """Add a record, with an event time that is limited to the range of its neighbours'."""
         at = bisect_left(self._offsets, head.offset)
         if at < len(self._offsets) and self._offsets[at] == head.offset:
             return
@@ -83,13 +79,11 @@ class EventTimes:
         self._offsets.insert(at, head.offset)
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
-    def at(self, offset: int) -> int | None:
-        """Return the event time at an offset, by interpolation between known records, or that of
-        the first or last one; None if no record is known.
-        """
+    def at(self, offset: int) -> int:
+        """Return the event time at an offset, by interpolation. A record must be known."""
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
-            return self._times[min(after, len(self._times) - 1)] if self._times else None
+            return self._times[min(after, len(self._times) - 1)]
         left, right = self._offsets[after - 1], self._offsets[after]
         low, high = self._times[after - 1], self._times[after]
         return low + (high - low) * (offset - left) // (right - left)
@@ -107,41 +101,29 @@ class EventTimes:
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        """Forget all records before the last one at or below `offset`."""
         before = max(0, bisect_right(self._offsets, offset) - 1)
         del self._offsets[:before], self._times[:before]
 
 
 class RowsSaved:
     """Estimates how many rows alignment has saved in one run: `rows` is how many plain Spark would
-    have dropped so far. `highest` says whether Spark uses the highest of several watermarks, and
-    `stored` is the watermark (ms) in the checkpoint.
+    have dropped so far.
     """
 
-    def __init__(self, operators: Sequence[Operator], *, highest: bool = False, stored: int = 0) -> None:
+    def __init__(self, operators: Sequence[Operator], sources: Mapping[int, Source], run: Checkpointed) -> None:
         self.rows = 0
-        self._operators, self._choose = operators, max if highest else min
-        self._sources = frozenset().union(*(operator.sources for operator in operators))
+        self._operators, self._sources = operators, sources
+        self._choose = max if run.takes_highest() else min
+        self._fed = frozenset().union(*(operator.sources for operator in operators))  # of all operators
         self._own = [0] * len(operators)  # each operator's watermark
         # what the next batch is filtered with, and what is in force after the last one
-        self._filter = self._watermark = stored
+        self._filter = self._watermark = run.logged_watermark() or 0
         self._read: dict[Key, int] = {}  # by the aligned query
         self._played: dict[Key, int] = {}  # by the native one
         self._start_again({})
 
-    def follow(
-        self,
-        plan: Plan[Key],
-        ends: Mapping[int, Offsets],
-        budgets: Mapping[int, int | None],
-        met: Iterable[tuple[Key, Head]],
-        fixed: bool,
-    ) -> None:
-        """Continue the simulation with a plan that is carried out. `ends` (of the logs) and
-        `budgets` (offsets in a batch) are by source. `met` are known records besides those at which
-        the plan ends. `fixed` says whether the run ends once it has read up to `ends`.
-        """
-        logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
+    def follow(self, plan: Plan[Key], unread: Unread, draft: Draft[Key]) -> None:
+        logs = {(i, split): end for i in self._fed & unread.ends.keys() for split, end in unread.ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
         if any(self._played.get(key, 0) > end for key, end in logs.items()) or any(
             self._read.get(k, 0) > p.position for k, p in plans.items()
@@ -150,14 +132,18 @@ class RowsSaved:
             self._start_again({key: made.position for key, made in plans.items()})
         self._read = {key: made.end for key, made in plans.items()}
         self._played = {key: self._played.get(key, made.position) for key, made in plans.items()}
-        self._learn(met)
-        self._learn((key, made.next) for key, made in plans.items() if made.next is not None)
+        at_ends = ((key, made.next) for key, made in plans.items() if made.next is not None)
+        for key, head in chain(draft.heads.items(), unread.met(plan), at_ends):
+            if key in self._played:
+                self._times.setdefault(key, EventTimes()).learn(head)
         if plan.offsets or not self._left(logs):
-            self._play(logs, budgets)
+            self._play(logs)
         done = all(end >= logs[key] for key, end in self._read.items())
         while done and self._left(logs):  # rounded down, native budgets are a little smaller
-            self._play(logs, budgets)
-        self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
+            self._play(logs)
+        # a run with fixed ends is over once it has read up to them
+        over = done and all(source.fixed_at is not None for source in self._sources.values())
+        self._count(self._read if over else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
         """Count the late rows of the batches that the run has read completely."""
@@ -170,22 +156,16 @@ class RowsSaved:
         self._kept = 0
         self._paused = True  # nothing was read since the last batch without data
 
-    def _learn(self, met: Iterable[tuple[Key, Head]]) -> None:
-        for key, head in met:
-            if key in self._played:
-                self._times.setdefault(key, EventTimes()).learn(head)
-
     def _left(self, logs: Mapping[Key, int]) -> bool:
         return any(position < logs[key] for key, position in self._played.items())
 
-    def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """Simulate one batch of plain Spark, or one without data when none is left, as Spark runs
-        one. Its watermark applies to the batches after it.
-        """
+    def _play(self, logs: Mapping[Key, int]) -> None:
+        """Simulate one batch of plain Spark, or one without data when none is left."""
         batch = {}
-        for i in self._sources:
+        for i in self._fed:
             positions = {split: position for (source, split), position in self._played.items() if source == i}
-            ends = native_ends(positions, {split: logs[i, split] for split in positions}, budgets.get(i))
+            logs_of_source = {split: logs[i, split] for split in positions}
+            ends = native_ends(positions, logs_of_source, self._sources[i].budget)
             for split, end in ends.items():
                 if end > positions[split]:
                     batch[i, split] = positions[split], end
@@ -207,9 +187,9 @@ class RowsSaved:
     def _count_batch(self, batch: Mapping[Key, tuple[int, int]]) -> None:
         brought: dict[int, int] = {}
         for key, (start, end) in batch.items():
-            times = self._times.get(key)
-            if times is None or (last := times.at(end - 1)) is None:
+            if (times := self._times.get(key)) is None:
                 continue
+            last = times.at(end - 1)
             self.rows += times.upto(self._filter, start, end)
             brought[key[0]] = max(last, brought.get(key[0], last))
             times.forget_below(end)

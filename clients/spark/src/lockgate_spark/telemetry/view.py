@@ -1,18 +1,60 @@
 """The view of a plan, as shown to foreachBatch functions and in Spark's progress and gauges."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lockgate.duration import spoken
-from lockgate.plan.clock import AHEAD_MS
-from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
-from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
+from lockgate.plan.model import Limit, PlannedState
+from lockgate.wire.events import Blocker, SourcePause
 from lockgate_http.group.outage import Coordination
-from lockgate_spark.logs.names import names
-from lockgate_spark.logs.unread import Key
-from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.waits import operator, reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSlice:
+    """The windows that a batch covers: event times from `start` to `end` (exclusive), in ms.
+
+    Examples:
+        In a foreachBatch function:
+
+        >>> hours = lockgate_spark.slice_of(batch)
+        >>> if hours.complete:
+        ...     hours.rows(batch).write.mode("overwrite").parquet(f"{folder}/{hours.start}")
+
+    Attributes:
+        complete: Whether the batch has every record of these windows: none was deleted, none lies
+            before the query's first offset, and none was found in the log after the batch, within
+            `max_out_of_orderness`.
+        missing_from: Partitions that may lack earlier records of these windows.
+        stragglers_in: Partitions in which records of these windows come after the batch. Such
+            records are searched for only if the windows would otherwise be complete.
+
+    """
+
+    start: int
+    end: int
+    complete: bool
+    missing_from: tuple[str, ...] = ()
+    stragglers_in: tuple[str, ...] = ()
+
+    def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
+        """Return the rows of `batch` that belong to these windows. `event_time` is a column or a
+        SQL expression that gives a timestamp.
+        """
+        return batch.where(self._condition(event_time))
+
+    def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
+        """Return the rows of `batch` outside these windows. They usually belong to windows of
+        earlier batches.
+
+        Merge them into your results; do not overwrite results with them.
+        """
+        return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
+
+    def _condition(self, event_time: str) -> str:
+        return f"(({event_time}) >= timestamp_millis({self.start}L) AND ({event_time}) < timestamp_millis({self.end}L))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,92 +216,6 @@ class BatchAlignment:
         return round((self.planned_at - since) * 1000)
 
 
-_NONE: Mapping[Key, int] = {}
-
-
 def is_unread(partition: PartitionAlignment) -> bool:
     """Return whether the partition had unread records before the batch."""
     return partition.end > partition.position or partition.next_event_time is not None
-
-
-def describe(
-    plan: Plan[Key],
-    *,
-    planned_at: float,
-    before: BatchAlignment | None,
-    group: WatermarkAlignmentEvent | None,
-    slowest: Key | None,
-    why: str,
-    lags: Mapping[Key, int],
-    stopped: Mapping[Key, int],
-    far_behind: Collection[Key],
-    left_out: Mapping[Key, int] = _NONE,
-    left_out_so_far: Mapping[Key, int] = _NONE,
-    read_early: Mapping[Key, int] = _NONE,
-    disorder: Mapping[Key, int] = _NONE,
-    **fields: Any,
-) -> BatchAlignment:
-    """Return the view of `plan`, which was made at `planned_at` (s since 1970).
-
-    `before` is the view of the previous plan, and `group` the coordinator's last event. `slowest`
-    is the partition that limits the plan, or is stopped at a record ahead of the clock; None if no
-    partition does. `why` says why it may still bring old records, as the end of a sentence. `lags`
-    has the lags (ms) of the producers, and `stopped` how long (ms) partitions have been stopped at
-    records ahead of the clock. All maps leave out partitions without a value. The other arguments
-    are as in `PartitionAlignment` and `BatchAlignment`.
-    """
-    known = {} if before is None else {(p.source, p.partition): p for p in before.partitions}
-    since = {key: p.paused_since for key, p in known.items() if p.paused_since is not None}
-    so_far = {key: p.left_out_so_far for key, p in known.items() if p.left_out_so_far} | dict(left_out_so_far)
-    paused, made = plan.paused, plan.splits
-    called = names(made, made)
-    early = {key: called[key] for key in read_early}
-    resumed = (key for key in since if key in made and made[key].end > made[key].position)
-    view = BatchAlignment(
-        target=plan.target,
-        read_limit=plan.ceiling,
-        limited_by=plan.limit,
-        partitions=tuple(
-            PartitionAlignment(
-                source=key[0],
-                partition=key[1],
-                position=s.position,
-                end=s.end,
-                state=s.state,
-                watermark=s.watermark,
-                next_event_time=s.next.event_time if s.next else None,
-                left_out=left_out.get(key, 0),
-                lag=lags.get(key),
-                paused_since=since.get(key, planned_at) if key in paused else None,
-                stopped_ms=_stopped_ms(s, stopped.get(key, 0), planned_at, before) if key in paused else 0,
-                left_out_so_far=so_far.get(key, 0),
-                read_early=read_early.get(key, 0),
-                out_of_orderness=disorder.get(key, 0),
-                far_behind=key in far_behind,
-            )
-            for key, s in made.items()
-        ),
-        paused=tuple(sorted(called[key] for key in paused)),
-        resumed=tuple(sorted(called[key] for key in resumed if key not in early)),
-        read_early=tuple(sorted(early.values())),
-        group_watermark=None if group is None else group.group_watermark,
-        blocked_by=() if group is None else group.blocked_by,
-        bounded_by=None if slowest is None else called[slowest],
-        planned_at=planned_at,
-        look_ups=plan.look_ups,
-        **fields,
-    )
-    if not view.behind_ms or view.bounded_by is None:
-        return view
-    return replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
-
-
-def _stopped_ms(made: SplitPlan, known: int, planned_at: float, before: BatchAlignment | None) -> int:
-    """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
-    clock: `known` if it was stopped before this plan. If it stops with this plan, return the time
-    since the previous plan, because the record may have arrived right after the previous plan.
-    """
-    now = int(planned_at * 1000)
-    if known or before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:
-        return known
-    return max(0, now - int(before.planned_at * 1000))

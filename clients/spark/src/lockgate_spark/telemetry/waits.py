@@ -49,7 +49,6 @@ class Wait:
 
 
 def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
-    """Return the wait for a coordinator that does not answer. `last` is its last event, if any."""
     why = (
         "it has not answered yet, and nothing is read before its first answer"
         if last is None
@@ -59,9 +58,7 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
-    """Return the wait for `group` to raise its read limit above `next_at`, the event time (ms) of
-    the next record.
-    """
+    """`next_at` is the event time (ms) of the next record."""
     what = f"its group {group}"
     if event is None or not event.blocked_by:
         return Wait("group", "", what, "not all of its queries have reported yet")
@@ -73,7 +70,6 @@ def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | 
 
 
 def for_operator(group: str, pause: SourcePause) -> Wait:
-    """Return the wait of a query that an operator (a person) has paused."""
     said = f': "{pause.reason}"' if pause.reason else ""
     why = (
         f"{operator(pause)} paused it at {watermark.instant(pause.at)}{said}. To let it read on: "
@@ -83,8 +79,8 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a group's member at its read limit: for the coordinator, an operator, or
-    the group. `next_at` is the event time (ms) of the next record.
+    """Return the wait of a group's member at its read limit, below `next_at`, the event time (ms)
+    of the next record.
     """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
@@ -116,7 +112,6 @@ def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wai
 
 
 def for_window(end: int) -> Wait:
-    """Return the wait for an open window, which ends at `end` (ms)."""
     why = (
         f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, once no partition can "
         "bring another record of it"
@@ -180,7 +175,6 @@ class Waits:
             log.log(self._level, "%s waits for %s: %s", self._name, wait.what, wait.why)
 
     def close(self) -> None:
-        """End the current wait, because the run ends."""
         if self._present is not None:
             self._end("the run ends")
 
@@ -194,9 +188,9 @@ class Waits:
         now = self._now()
         if self._level is not None or ended.kind in self._ended:
             self._ended[ended.kind] = now
-        if self._level is None:
-            return
-        log.log(self._level, "%s waited %s for %s, and %s", self._name, spoken_s(now - self._since), ended.what, then)
+        if self._level is not None:
+            words = self._name, spoken_s(now - self._since), ended.what, then
+            log.log(self._level, "%s waited %s for %s, and %s", *words)
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
