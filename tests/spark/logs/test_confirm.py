@@ -22,7 +22,7 @@ def test_the_splits_furthest_above_the_target_are_confirmed_first(marker_in: int
     stops = {split: Head(1, times[1]) for split, times in records.items()}
     records[f"t-{marker_in:03}"][1] = 0  # what lies there is not what a look-up has told of
     assert log.confirm(0, stops, ends) is not found_out
-    assert log.look_ups == 1
+    assert log.requests.made == 1
 
 
 def test_every_search_asks_for_first_unread_records_before() -> None:

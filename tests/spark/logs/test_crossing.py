@@ -88,9 +88,9 @@ def test_even_log_takes_few_reads_and_fewer_once_it_is_known() -> None:
     log.heads({"t-0": 0}, ends)
     asked = []
     for event_time in (345_678, 345_999, 345_700):
-        before = log.look_ups
+        before = log.requests.made
         log.first_after(event_time, {"t-0": 0}, ends)
-        asked.append(log.look_ups - before)
+        asked.append(log.requests.made - before)
     assert asked[0] <= 10
     assert max(asked[1:]) <= 8
 
@@ -104,14 +104,14 @@ def test_plan_over_many_poisoned_splits_is_aligned_in_bounded_reads(most: int, m
         records = source.records[split]
         assert all(time <= plan.target or time == FAR for time in records[: made.end])
         assert made.end == len(records) or records[made.end] > plan.target
-    assert source.log.look_ups <= most + 4 * 2 * log2(5_000)
+    assert source.log.requests.made <= most + 4 * 2 * log2(5_000)
 
 
 def test_after_its_share_of_reads_a_plan_takes_a_smaller_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     thorough, asked_much = planned_over_poison()
     monkeypatch.setattr(kafka, "MOST_READS", 4)
     sparing, asked_little = planned_over_poison()
-    assert asked_little.log.look_ups < asked_much.log.look_ups
+    assert asked_little.log.requests.made < asked_much.log.requests.made
     assert sparing.offsets < thorough.offsets
 
 

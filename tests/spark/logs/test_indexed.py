@@ -69,9 +69,9 @@ def test_batch_boundary_is_off_by_the_out_of_orderness_at_most(log: list[int], w
 def test_one_crossing_takes_no_more_reads_than_twice_the_logarithm(target: int, square: int, window: int) -> None:
     log, ends = indexed([n * n // square for n in range(20_000)], window=window), {"t-0": 20_000}
     log.heads({"t-0": 0}, ends)
-    before = log.look_ups
+    before = log.requests.made
     log.first_after(target, {"t-0": 0}, ends)
-    assert log.look_ups - before <= 2 * log2(20_000) + 2
+    assert log.requests.made - before <= 2 * log2(20_000) + 2
 
 
 def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> None:
@@ -80,7 +80,7 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
     source.log = KafkaSplitLog(source.jvm, in_payload=True)
     positions, learned, reads, filled = source.initial(), None, [], []
     for _ in range(12):
-        before = source.log.look_ups
+        before = source.log.requests.made
         unread = Unread.ask({0: source}, {0: positions}, 10**12, Credible(0, 10**9))
         draft = Draft(
             LogAnswers(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 5_000}, learned)
@@ -88,7 +88,7 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
         plan, learned = draft.plan(), draft.answers.curve
         positions = {split: made.end for (_, split), made in plan.splits.items()}
         source.log.remember_plan({split: made.next for (_, split), made in plan.splits.items() if made.next})
-        reads.append(source.log.look_ups - before)
+        reads.append(source.log.requests.made - before)
         filled.append(plan.offsets)
     assert max(reads[2:]) <= 2
     assert all(0.99 * 5_000 <= offsets <= 5_000 for offsets in filled)
@@ -103,7 +103,7 @@ def test_plan_over_any_log_bounds_its_reads_and_stops_at_the_target(logs: list[l
     source.log = KafkaSplitLog(source.jvm, in_payload=True)
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
     plan = Draft(LogAnswers(unread.backlogs(), unread, Bounds(max_drift=500, idle_timeout=60_000), {0: budget})).plan()
-    assert source.log.look_ups <= MOST_READS_OF_PAYLOADS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
+    assert source.log.requests.made <= MOST_READS_OF_PAYLOADS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
     assert 0 < plan.offsets <= budget
     for (_, split), made in plan.splits.items():
         left = source.records[split][made.end :]

@@ -52,16 +52,16 @@ def test_heads_are_read_or_remembered(open_log: Open, kafka: KafkaBroker, topic:
     log = open_log()
     log.set_splits(ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
-    asked = log.look_ups
+    asked = log.requests.made
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0), p1=(0, 5))
-    assert log.look_ups == asked, "remembered"
+    assert log.requests.made == asked, "remembered"
     log.remember_plan({})
     positions = {f"{topic}-0": 2, f"{topic}-1": 1}
     assert log.heads(positions, ends) == heads(topic, p0=(2, 20), p1=(1, 15))
-    assert log.look_ups == asked + 1, "one read for all"
+    assert log.requests.made == asked + 1, "one read for all"
     log.remember_plan(heads(topic, p0=(2, 20), p1=(2, 25)))
     assert log.heads({**positions, f"{topic}-1": 2}, ends) == heads(topic, p0=(2, 20), p1=(2, 25))
-    assert log.look_ups == asked + 1, "told by the plan"
+    assert log.requests.made == asked + 1, "told by the plan"
 
 
 def test_behind_a_record_stamped_2099_the_place_is_found_by_halving(
@@ -117,9 +117,9 @@ def test_time_behind_a_record_that_is_not_credible_takes_few_reads(
     positions = {f"{topic}-0": 2, f"{topic}-1": 0}
     log.heads(positions, ends)
     for second, offset in ((9, 2), (2_500, 2_493), (2_600, 2_593)):
-        before = log.look_ups
+        before = log.requests.made
         assert log.first_after(at(second), positions, ends)[f"{topic}-0"] == Head(offset, at(second + 1))
-        assert log.look_ups - before <= 8
+        assert log.requests.made - before <= 8
 
 
 def test_a_long_stretch_without_a_credible_record_is_gone_through_in_parts(
@@ -216,9 +216,9 @@ def test_a_stretch_of_records_tells_how_far_they_are_out_of_order(
     log = open_log()
     log.begin_plan(Credible(0, at(10**6)))
     log.set_splits(ends)
-    positions, asked = {**starts(ends), f"{topic}-2": 1}, log.look_ups
+    positions, asked = {**starts(ends), f"{topic}-2": 1}, log.requests.made
     log.sample(positions, {**ends, f"{topic}-2": 4})
-    assert log.look_ups == asked + 1, "for all at once"
+    assert log.requests.made == asked + 1, "for all at once"
     assert {split: learned.points.disorder for split, learned in log.learned.items()} == {
         f"{topic}-0": 0,
         f"{topic}-1": 19_000,
@@ -252,7 +252,7 @@ def test_a_hundred_splits_cost_as_many_requests_as_one(open_log: Open, kafka: Ka
     assert log.heads(starts(ends), ends) == heads(topic, **{f"p{n}": (0, n) for n in range(100)})
     assert log.first_after(at(500), starts(ends), ends) == heads(topic, **{f"p{n}": (1, n + 1_000) for n in range(100)})
     assert log.highest(ends) == {f"{topic}-{n}": at(n + 1_000) for n in range(100)}
-    assert log.look_ups == 3
+    assert log.requests.made == 3
 
 
 def test_splits_come_and_go(open_log: Open, kafka: KafkaBroker, topic: str) -> None:

@@ -132,10 +132,10 @@ def test_highest_time_is_of_a_record_and_a_commit_costs_one_read(
         written(log, {split: end})
         for _ in range(2):
             look(log, 1, {split: end}, {split: end})
-            asked = log.look_ups
+            asked = log.requests.made
             assert log.highest({split: end}) == {split: at(10 * turn + 9)}
             log.remember_plan({})
-            read.append(log.look_ups - asked)
+            read.append(log.requests.made - asked)
     assert read[2:] == [1, 0] * 3
 
 
@@ -169,15 +169,15 @@ def test_records_at_which_a_plan_stops_are_checked_for_markers_once(
     log.heads(starts(ends), ends)
     record, marker = (log.first_after(at(60 * minute), starts(ends), ends) for minute in (5, 12))
     assert (record[split].offset, marker[split].offset) == (6, 10), "what Kafka says"
-    asked = log.look_ups
+    asked = log.requests.made
     assert [log.confirm(at(300), record, ends) for _ in range(2)] == [True, True]
-    assert log.look_ups == asked + 1
+    assert log.requests.made == asked + 1
     assert not log.confirm(at(720), marker, ends)
     assert log.heads(starts(ends), ends) == heads(topic, p0=(0, 0))
     assert log.first_after(at(720), starts(ends), ends) == heads(topic, p0=(14, 780))
-    asked = log.look_ups
+    asked = log.requests.made
     assert log.confirm(at(2), log.first_after(at(720), starts(ends), ends), ends)
-    assert log.look_ups == asked + 1, "what was read needs no other look"
+    assert log.requests.made == asked + 1, "what was read needs no other look"
 
 
 def test_a_sample_does_not_wait_for_a_range_that_holds_markers_only(

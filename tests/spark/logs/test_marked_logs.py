@@ -170,11 +170,11 @@ def test_old_brokers_are_asked_for_highest_once_and_then_logs_are_read(
     log, ends, asked = KafkaSplitLog(jvm), {"t-0": 3}, []
     log.set_splits(ends)
     for _ in range(3):
-        before = log.look_ups
+        before = log.requests.made
         look(log, 1, ends, ends)
         assert log.highest(ends) == {"t-0": 9}
         log.remember_plan({})
-        asked.append(log.look_ups - before)
+        asked.append(log.requests.made - before)
     assert asked[1:] == [0, 0]
     assert len(caplog.messages) == 1
     assert "do not support look-ups of the highest timestamp" in caplog.messages[0]

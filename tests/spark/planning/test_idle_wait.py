@@ -33,9 +33,9 @@ def idle(*sources: SourceInMemory, ticks: Ticks | None = None) -> AlignedRun:
 def test_the_broker_is_left_alone_until_a_record_comes_in_any_source() -> None:
     a, b = SourceInMemory({"a-0": [T0]}), SourceInMemory({"b-0": [T0]})
     one = idle(a, b)
-    asked = a.log.look_ups
+    asked = a.log.requests.made
     assert one.latest_offset(0, {"a-0": 1}) == {"a-0": 1}
-    assert a.log.look_ups == asked
+    assert a.log.requests.made == asked
     b.records["b-0"].append(T0 + 1)
     one.latest_offset(0, {"a-0": 1})
     assert one.latest_offset(1, {"b-0": 1}) == {"b-0": 2}

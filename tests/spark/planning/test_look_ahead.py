@@ -43,7 +43,7 @@ def query(time: TimeInMemory | None = None, run: RunInMemory | None = None) -> t
 
 
 def made(one: AlignedRun) -> int:
-    return one.sources[0].log.look_ups
+    return one.sources[0].log.requests.made
 
 
 def test_plans_of_looks_ahead_are_those_made_at_once_without_a_request() -> None:
@@ -104,10 +104,10 @@ def test_all_sources_have_their_ends_before_the_look_ahead_begins() -> None:
     assert not later.begun
     second = one.latest_offset(1, START)
     later.run()
-    asked = [source.log.look_ups for source in sources]
+    asked = [source.log.requests.made for source in sources]
     assert one.latest_offset(0, first) != first
     assert one.latest_offset(1, second) != second
-    assert [source.log.look_ups for source in sources] == asked
+    assert [source.log.requests.made for source in sources] == asked
 
 
 def test_stopped_query_does_not_wait_for_a_look_ahead() -> None:

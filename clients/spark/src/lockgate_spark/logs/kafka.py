@@ -73,11 +73,6 @@ class KafkaSplitLog:
         self._heads: dict[str, Head] = {}
         self._heads_asked: tuple[Offsets, Offsets] | None = None
 
-    @property
-    def look_ups(self) -> int:
-        """The number of requests so far."""
-        return self.requests.made
-
     def set_splits(self, splits: Iterable[str]) -> bool:
         """Set the splits that all other calls refer to. Return whether they have changed."""
         wanted = sorted(splits)

@@ -94,7 +94,7 @@ class Planner:
         )
         for keep in FILTERS:
             before, plan = plan, answered(partial(keep, plan, basis), look)
-        asked, self._asked = self._asked, sum(source.log.look_ups for source in query.sources.values())
+        asked, self._asked = self._asked, sum(source.log.requests.made for source in query.sources.values())
         plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
         planned = Planned(plan, basis, first_cut, is_put_off, self.ticks() - began)
         self._made = planned

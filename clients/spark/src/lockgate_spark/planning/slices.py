@@ -85,13 +85,14 @@ class InterruptedSlices:
     there was none), and its log does not begin later. Otherwise records are missing. `upto` has an
     upper bound (ms) on their event times, without the out-of-orderness: that of the last record
     before the split's position, if the log still has it (`logs.outside`), else of the first record
-    that is left, else the present time. `ends` has the offsets at which the last batch ended.
+    that is left, else the present time. `last` is what was kept of the checkpoint's last batch.
     """
 
-    def __init__(self, windows: Windows, upto: BySplit, ends: BySplit) -> None:
-        self.upto, self._joins, self._windows = dict(upto), dict(ends), windows
-        # where a log was known to begin when its gap was looked at
-        self._begins: dict[Key, int] = {}
+    def __init__(self, windows: Windows, last: _Kept | None) -> None:
+        self._windows = windows
+        self.upto: BySplit = {} if last is None else dict(last.torn)
+        self._joins: BySplit = {} if last is None else dict(last.ends)
+        self._begins: BySplit = {}  # where a log was known to begin when its gap was looked at
 
     def look(self, look: Look) -> None:
         """Update `upto` for the splits whose next batch does not begin where the last one ended."""
@@ -171,10 +172,7 @@ class Slices:
         self._number = self._last.number if self._last is not None else max((one.number for one in kept), default=0)
         self._begun_without = bool(logged) and self._last is None
         self._handed_out = max((one.slice.end for one in kept), default=watermark.MIN)
-        if self._last is None:
-            self._torn = InterruptedSlices(windows, {}, {})
-        else:
-            self._torn = InterruptedSlices(windows, self._last.torn, self._last.ends)
+        self._torn = InterruptedSlices(windows, self._last)
         self._disorder = 0
         self._warned: set[str] = set()
         self._replayed: BatchSlice | None = None

@@ -27,8 +27,7 @@ class DelayCheck:
     they need has doubled since.
     """
 
-    def __init__(self) -> None:
-        self._logged = 0
+    _logged = 0  # the delay that the last warning asked for
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
         """Warn if the delay (ms, None without a watermark) is shorter than `bounds` needs."""
