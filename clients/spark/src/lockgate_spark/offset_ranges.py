@@ -8,16 +8,8 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-_KAFKA = {
-    "key": "BINARY",
-    "value": "BINARY",
-    "topic": "STRING",
-    "partition": "INT",
-    "offset": "BIGINT",
-    "timestamp": "TIMESTAMP",
-    "timestampType": "INT",
-}
-_HEADERS = {"headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>"}
+_KAFKA = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT"
+_HEADERS = ", headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 _OF_A_STREAM = ("subscribe", "assign", "starting", "ending", "maxoffsets", "minoffsets", "maxtrigger", "lockgate.")
 _ROUNDS = 8
 
@@ -47,9 +39,9 @@ def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Ra
         starts[topic][partition], ends[topic][partition] = start, end
     if not starts:
         headers = any(key.lower() == "includeheaders" and value.lower() == "true" for key, value in options.items())
-        columns = _KAFKA | (_HEADERS if headers else {})
+        columns = _KAFKA + (_HEADERS if headers else "")
         # createDataFrame would make `spark`, which may be a query's own session, the active one
-        return spark.range(0).selectExpr(*(f"CAST(NULL AS {kind}) AS {name}" for name, kind in columns.items()))
+        return spark.range(0).selectExpr(f"from_json('', '{columns}') AS row").select("row.*")
     own = {key: value for key, value in options.items() if not key.lower().startswith(_OF_A_STREAM)}
     own["assign"] = json.dumps({topic: sorted(each) for topic, each in starts.items()})
     own |= {"startingOffsets": json.dumps(starts), "endingOffsets": json.dumps(ends)}

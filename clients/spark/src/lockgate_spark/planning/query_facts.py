@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReaderFacts
 from lockgate_http.group.source_status import SourceStatus
-from lockgate_spark.logs.unread import Key
+from lockgate_spark.logs.unread import Key, by_source
 from lockgate_spark.planning.retention import Retained
 
 _WINDOW_S = 60.0
@@ -61,9 +61,8 @@ class QueryFacts:
         """Return `statuses` with the reader stats. `rows_saved`, of the whole query, is added to
         the first source. `lags` are in ms, and `retained` is what `Retention.retained` returns.
         """
-        now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
-        for (i, _), lag in lags.items():
-            most[i] = max(lag, most.get(i, 0))
+        now, first = self._ticks(), min(statuses, default=None)
+        most = {i: max(of_source.values()) for i, of_source in by_source(lags).items()}
         return {
             i: replace(
                 status,
