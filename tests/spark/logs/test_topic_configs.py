@@ -26,3 +26,9 @@ def test_new_topics_do_not_put_off_the_request_for_the_others() -> None:
     assert broker.asked == [{"a"}, {"b"}, {"a", "b"}]
     configs.refresh(7 * MINUTE_MS)
     assert len(broker.asked) == 3
+
+
+def test_source_without_splits_asks_for_no_configuration() -> None:
+    broker = Broker()
+    TopicConfigs(broker).refresh(6 * MINUTE_MS)  # type: ignore[arg-type]
+    assert broker.asked == []

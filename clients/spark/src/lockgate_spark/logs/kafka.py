@@ -123,7 +123,8 @@ class KafkaSplitLog:
         * to `now` if the live end of a split is not above its end: all appends are known;
         * not at all if the live end is above it and the source reads only committed records,
           because an open transaction may have begun at any time;
-        * otherwise, and if live ends were not requested, to `fixed_at`, if the ends are fixed.
+        * otherwise, and if live ends were not requested, to `fixed_at`, or to `now` if the ends are
+          not fixed.
         """
         since_fixed = now if fixed_at is None else fixed_at
         hidden = MIN if self.requests.reads_committed else since_fixed

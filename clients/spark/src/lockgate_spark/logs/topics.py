@@ -47,7 +47,7 @@ class TopicConfigs:
     def refresh(self, now: int) -> None:
         """Have configurations that are at most five minutes old at `now` (wall clock in ms)."""
         self.meet(now)
-        if now - self._asked_at > _GOOD_FOR_MS:
+        if self._known and now - self._asked_at > _GOOD_FOR_MS:
             self._ask(set(self._known), now)
 
     def of(self, split: str) -> TopicConfig:

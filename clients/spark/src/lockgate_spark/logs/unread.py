@@ -129,8 +129,9 @@ class Unread:
         deleted.
         """
         source, end = self.sources[i], self.ends.get(i, {}).get(split, 0)
-        hides = source.fixed_at is None or source.log.requests.reads_committed
-        return end if hides else max(end, self.live_ends.get(i, {}).get(split, end))
+        if source.fixed_at is None or source.log.requests.reads_committed:
+            return end
+        return max(end, self.live_ends.get(i, {}).get(split, end))
 
     @property
     def read_budget_spent(self) -> bool:
