@@ -1,5 +1,5 @@
-"""The reader stats that a run reports to its group besides its watermarks, for monitoring. They
-cost no request and no job.
+"""The reader stats that a run reports to its group besides its watermarks, for monitoring. Only
+`retention` asks Kafka for them, and no job is run.
 
 **The event-time rate** is the rise of the reported watermark over the last minute. So it falls to 0
 within a minute while the query waits. If batches are longer than a minute, it is measured over the
