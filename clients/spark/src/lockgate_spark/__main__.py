@@ -1,6 +1,4 @@
-"""The command `python -m lockgate_spark doctor`. It exits with 0 if `align` works with this Spark,
-and with 1 if not.
-"""
+"""The command `python -m lockgate_spark doctor`: 0 if `align` works with this Spark, else 1."""
 
 import sys
 

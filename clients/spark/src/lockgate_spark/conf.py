@@ -59,12 +59,11 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
     """Return the alignment that a stream's options and its session's conf ask for, if any."""
     if not enabled(conf):
         return None
-    names = {key.lower(): key for key in options}
     known = {name.lower(): name for name in (*OPTIONS, _TOKEN)}
-    for lower, key in names.items():
-        if lower not in known:
+    for key in options:
+        if key.lower() not in known:
             raise ConfigurationError(f"option {key}: there is none of this name; {_near(key, OPTIONS)}")
-    given = {known[lower]: options[key] for lower, key in names.items()}
+    given = {known[key.lower()]: value for key, value in options.items()}
     switch = given.pop(ALIGN_OPTION, None)
     wanted = _switch(ALIGN, conf.get(ALIGN, "false")) if switch is None else _switch(ALIGN_OPTION, switch)
     if switch is None and not wanted and given:

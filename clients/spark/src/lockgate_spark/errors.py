@@ -14,12 +14,10 @@ class WaitedTooLong(AlignmentError):
 
 
 class Stopped(Exception):
-    """Raised if `query.stop()` was called while lockgate waited in a call from Spark.
-
-    Spark then ends the query without an error, and without a commit of the batch. It recognises a
-    stop by py4j's text for an InterruptedException, so this error has the same text. py4j's own
-    error cannot be used, because its text contains a Java stack trace, which is too long for
-    Spark's regular expression (`StreamExecution.PROXY_ERROR`).
+    """Raised if `query.stop()` was called while lockgate waited in a call from Spark. Spark
+    recognises a stop by py4j's text for an InterruptedException, so this error has the same text.
+    That of py4j's own error contains a Java stack trace, which is too long for Spark's regular
+    expression (`StreamExecution.PROXY_ERROR`).
     """
 
     def __init__(self) -> None:

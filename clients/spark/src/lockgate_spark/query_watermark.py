@@ -19,21 +19,13 @@ class Unaligned:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The source of a watermark's column, in one branch of a union.
+    """The source of a watermark's column, in one branch of a union."""
 
-    Attributes:
-        aligned: Whether an aligned source is among the column's sources.
-        column: Name of the source's column if it is passed on unchanged; None for an expression.
-        text: The expression, as SQL.
-        source: Index of the aligned source; None if there are several or none.
-        unaligned: The streams among the column's sources that are not aligned.
-    """
-
-    aligned: bool
-    column: str | None
-    text: str
-    source: int | None = None
-    unaligned: tuple[Unaligned, ...] = ()
+    aligned: bool  # an aligned source is among the column's sources
+    column: str | None  # of the source, if it is passed on unchanged; None for an expression
+    text: str  # as SQL
+    source: int | None = None  # the index of the aligned source; None if there are several or none
+    unaligned: tuple[Unaligned, ...] = ()  # those among the column's sources
 
 
 @dataclass(frozen=True, slots=True)

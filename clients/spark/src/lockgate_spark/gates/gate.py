@@ -7,20 +7,17 @@ user's function.
 is at least `lowest`. So the batch exceeds the ceiling by at most its own span.
 
 **The report.** Let `top` be the highest event time so far, including this batch, and let `disorder`
-be the out-of-orderness. No record still to come, in this batch or later, is older than
-min(lowest, top - disorder). While a batch waits or is processed, the watermark is this time - 1,
-and the proposed target is the batch's `highest`. After the batch, the watermark is
-top - disorder - 1. A group's `max_drift` is larger than `disorder`, so if a gate blocks its group,
-the gate's own batch begins below the ceiling and is passed on. Therefore, as long as any query has
-a batch, some query continues.
+be the out-of-orderness. No record still to come is older than min(lowest, top - disorder). While a
+batch waits or is processed, the watermark is this time - 1, and the proposed target is the batch's
+`highest`. After the batch, the watermark is top - disorder - 1. A group's `max_drift` is larger
+than `disorder`, so if a gate blocks its group, the gate's own batch begins below the ceiling and is
+passed on. Therefore, as long as any query has a batch, some query continues.
 
-**Out of order.** The report is wrong if a later batch contains records below it, because the source
-delivers them out of order by more than `disorder`. The group has then gone on without these
-records. If they lie more than `max_drift` below the report, the gate logs a warning.
+**Out of order.** The report is wrong if a later batch contains records below it. The group has then
+gone on without these records.
 
-**Idle.** A gate cannot see whether the source has more records. A batch is due when the trigger's
-interval has passed since the last one. If no batch with an event time comes within `idle_timeout`
-after that, the gate blocks no other query until the next batch comes.
+**Idle.** A gate cannot see whether the source has more records. If no batch with an event time
+comes within `idle_timeout` and the trigger's interval, it blocks no other query until the next one.
 """
 
 import logging
@@ -48,11 +45,8 @@ _LOOK_AGAIN_S = 1.0
 
 
 class Gate:
-    """One run of a gated query. `now` is a monotonic clock, in seconds. The gate keeps the gauges
-    `shown` up to date, if there are any.
-
-    `view` describes how the group limited the batch that was passed on last. It is None before the
-    first batch, while a batch waits, and after a batch without event times.
+    """One run of a gated query. `now` is a monotonic clock, in seconds. `shown` are its gauges, and
+    `view` describes how the group limited the batch that was passed on last, if it has event times.
     """
 
     def __init__(

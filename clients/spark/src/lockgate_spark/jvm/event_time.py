@@ -33,9 +33,8 @@ OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    The expression is only evaluated if `true` holds, which is a condition that always holds:
-    `OF_KAFKA` or `OF_ANY`. Without a condition, Spark would compute a repeated part of the
-    expression in advance and outside of `TryEval`, so a failure of that part would end the query.
+    The condition `true` always holds: `OF_KAFKA` or `OF_ANY`. Without one, Spark would compute a
+    repeated part of the expression in advance and outside of `TryEval`, and fail there.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)

@@ -2,11 +2,10 @@
 own metric shows that rows of a batch were dropped, `DroppedRows` reads the batch again to find
 them.
 
-**Exactly once.** The rows are a function of the checkpoint, so they are the same whenever they are
-computed. A batch has a folder of its own, which appears by a rename when it is complete. The folder
-is written after Spark has committed the batch, so a batch that runs again has nothing to undo. If
-the process ends between the commit and the rename, the next run first writes the missing rows of
-the last batch.
+**Exactly once.** The rows are a function of the checkpoint. A batch has a folder of its own, which
+appears by a rename when it is complete. It is written after Spark has committed the batch, so a
+batch that runs again has nothing to undo. If the process ends between the commit and the rename,
+the next run first writes the missing rows of the last batch.
 
 **At least once.** A batch is published to the topic for late rows once its folder is complete, and
 then the file `_published` is made in it. If a task of Spark's Kafka sink fails, or the process ends
@@ -54,10 +53,8 @@ class KeptRows:
         self._total = 0
 
     def expect(self) -> None:
-        """Prepare the table before the first batch; later calls do nothing. Write the late rows
-        that the previous run has not written, and delete the rows of batches that are not
-        committed. Raises `UnsupportedQuery` if late rows of this query cannot be traced to their
-        offsets, and the errors of `LateTopic`.
+        """Prepare the table before the first batch: write the late rows that the previous run has
+        not written, and delete the rows of batches that are not committed.
         """
         if self._dropped is not None:
             return
@@ -184,9 +181,7 @@ class LateTopic:
             ) from error
 
     def publish(self, rows: DataFrame) -> None:
-        """Write each row to the topic, as a JSON object. The Kafka key is the topic and partition
-        from which the late record was read. Raises `KafkaFailed` if Kafka does not accept all rows.
-        """
+        """Write each row to the topic, as JSON by the topic and partition of the late record."""
         columns = F.concat_ws("-", "topic", "partition").alias("key"), F.to_json(F.struct("*"), _TIMES).alias("value")
         ordered = rows.coalesce(1).sortWithinPartitions("topic", "partition", "offset").select(*columns)
         try:

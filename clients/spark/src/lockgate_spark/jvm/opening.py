@@ -63,9 +63,8 @@ class SparkAlignedRun(AlignedRun):
 def open_run(
     spark: Any, alignment: Alignment, checkpoint: str, kept: MutableMapping[str, str] | None = None
 ) -> SparkAlignedRun:
-    """Return the aligned run of the query that opens a source with this `checkpoint`. The call for
-    the query's first source makes it. Each run of a query has its own, so an aligned DataFrame may
-    be started twice. `kept` is that of `AlignedRun`.
+    """Return the aligned run of the query that opens a source with this `checkpoint`, which the
+    call for its first source makes. `kept` is that of `AlignedRun`.
     """
     run = QueryRun.opening(spark, checkpoint)
     alignment = replace(alignment, event_time=None)  # the sources share one plan, but no event time

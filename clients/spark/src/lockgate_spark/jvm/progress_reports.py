@@ -59,12 +59,11 @@ def report_progress(batch: DataFrame) -> None:
     )
     why, failed = _sent(aligned, rows, send), aligned.progress_fails
     aligned.progress_fails = why is not None
-    group, source = aligned.membership.group, aligned.membership.source
+    of = aligned.membership.group, aligned.membership.source
     if why is not None and not failed:
-        said = "group %s: the progress report of %s failed, and the batch continues without it: %s"
-        log.warning(said, group, source, why)
+        log.warning("group %s: the progress report of %s failed, and the batch continues without it: %s", *of, why)
     elif why is None and failed:
-        log.warning("group %s: progress reports of %s succeed again", group, source)
+        log.warning("group %s: progress reports of %s succeed again", *of)
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
@@ -111,8 +110,8 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Return the function of the task, which sends the rows of the aggregate in one request for
-    each reader, and yields the error message of each request that fails. `disorder` is in ms.
+    """Return the function of the task: it sends the rows, in one request for each reader, and
+    yields the error message of each request that fails. `disorder` is in ms.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:

@@ -86,12 +86,10 @@ class QueryRun:
         """Return the run of the batch that the logical plan reads, if any. A client of Spark
         Connect sees the batch in a different session from the run's.
         """
-        for leaf in each(plan.collectLeaves()):
-            if class_name(leaf) == "LogicalRDD":
-                execution = _running_in(spark, leaf.otherCopyArgs().apply(0))
-                if execution is not None:
-                    return cls(execution, spark._jvm)
-        return None
+        batches = [leaf for leaf in each(plan.collectLeaves()) if class_name(leaf) == "LogicalRDD"]
+        sessions = [leaf.otherCopyArgs().apply(0) for leaf in batches]
+        execution = _running(spark, lambda one: any(session_of(one).equals(session) for session in sessions))
+        return None if execution is None else cls(execution, spark._jvm)
 
     @property
     def query_id(self) -> str:
@@ -211,7 +209,7 @@ class QueryRun:
         logged. Spark logs it with the previous batch, or with `batch` itself if the query's conf
         forbids several stateful operators in a plan.
         """
-        return self.logged_watermark(batch if self._conf(_SEVERAL) == "false" else batch - 1) or 0
+        return self.logged_watermark(batch if self.conf(_SEVERAL) == "false" else batch - 1) or 0
 
     def last_committed(self) -> int | None:
         done = option(self.execution.commitLog().getLatestBatchId())
@@ -241,17 +239,17 @@ class QueryRun:
         last = self.execution.lastProgress()
         if last is None:
             return None
-        join_stores = 1 if int(self._conf(_JOIN_FORMAT)) >= _ONE_STORE else _JOIN_STORES
+        join_stores = 1 if int(self.conf(_JOIN_FORMAT)) >= _ONE_STORE else _JOIN_STORES
         found = [_state_operator(one, join_stores) for one in last.stateOperators()]
         return (int(last.batchId()), str(last.timestamp())), found
 
     def takes_highest(self) -> bool:
-        return self._conf(POLICY).lower() == "max"
+        return self.conf(POLICY).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
+        return zone_of(self.jvm, name or self.conf(SESSION_ZONE))
 
-    def _conf(self, key: str) -> str:
+    def conf(self, key: str) -> str:
         """Return the value of `key` in the query's session, which may be from the checkpoint."""
         return str(session_of(self.execution).conf().get(key))
 
@@ -277,12 +275,8 @@ def query_id_of(batch: Any) -> str | None:
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
     if query_id is not None:
         return str(query_id)
-    execution = _running_in(spark, spark._jsparkSession)
+    execution = _running(spark, lambda one: bool(session_of(one).equals(spark._jsparkSession)))
     return None if execution is None else str(execution.id().toString())
-
-
-def _running_in(spark: Any, session: Any) -> Any | None:
-    return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:

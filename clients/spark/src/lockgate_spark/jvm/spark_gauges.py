@@ -5,7 +5,6 @@ from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.spark_lines import session_of
 from lockgate_spark.telemetry.progress_metrics import Gauges, Values
 
 log = logging.getLogger("lockgate")
@@ -55,9 +54,7 @@ class SparkGauges:
 def gauges_of(run: QueryRun) -> Gauges | None:
     """Register the gauges of a run; return None if they are off or cannot be reached."""
     try:
-        if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":
-            return None
-        return SparkGauges(run, run.jvm)
+        return SparkGauges(run, run.jvm) if run.conf(_SWITCH).lower() == "true" else None
     except Exception as error:
         log.warning("cannot register lockgate's gauges in Spark's metrics system: %s", error)
         return None

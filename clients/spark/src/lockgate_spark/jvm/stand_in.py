@@ -82,10 +82,8 @@ class JavaCallback:
 
 class SparkProxy(JavaCallback):
     """A proxy for `java`, an object of Spark, with the Java interfaces `INTERFACES`. Python answers
-    the methods in `ANSWERS`, and `java` answers all others.
-
-    `stand_in` is the Java half if it exists already. `tasks` is a Java function for a new half,
-    which changes the tasks that Spark has planned for a batch.
+    the methods in `ANSWERS`. `stand_in` is the Java half if it exists already. `tasks` is a Java
+    function for a new half, which changes the tasks that Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()

@@ -1,8 +1,6 @@
-"""The `withWatermark` calls of a query, read from its plan, and the source columns behind them.
-
-`PlanColumns.java` follows a column to its source by Catalyst's expression ids, through projections,
-aliases, unions and joins. So a renamed `timestamp` is still Kafka's timestamp, but the result of an
-expression over it is not.
+"""The `withWatermark` calls of a query, read from its plan, and the source columns behind them,
+which `PlanColumns.java` follows through projections, aliases, unions and joins. So a renamed
+`timestamp` is still Kafka's timestamp, but the result of an expression over it is not.
 """
 
 import json
