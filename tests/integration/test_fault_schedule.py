@@ -196,7 +196,7 @@ class Trio:
         def kill_broker() -> None:
             brokers.await_in_sync()
             brokers.second.kill()
-            brokers.await_leaders([1] * DAY.partitions)
+            brokers.await_second_leads_none()
 
         def start_broker() -> None:
             brokers.second.start()

@@ -36,6 +36,12 @@ class TwoBrokers:
     def await_leaders(self, leaders: list[int]) -> None:
         wait_for(lambda: [found.leader for _, found in sorted(self._partitions().items())] == leaders)
 
+    def await_second_leads_none(self) -> None:
+        """Wait until the second broker leads nothing. On a busy machine, the first one may have
+        left the in-sync replicas meanwhile. Then a partition has no leader until both are back.
+        """
+        wait_for(lambda: all(found.leader != 2 for found in self._partitions().values()))
+
     def await_in_sync(self) -> None:
         """Wait until both brokers have all records, so that either may lead."""
         wait_for(lambda: all(len(found.isrs) == 2 for found in self._partitions().values()))
