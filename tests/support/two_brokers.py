@@ -38,7 +38,8 @@ class TwoBrokers:
 
     def await_second_leads_none(self) -> None:
         """Wait until the second broker leads nothing. On a busy machine, the first one may have
-        left the in-sync replicas meanwhile. Then a partition has no leader until both are back.
+        left the in-sync replicas meanwhile. Then a partition has no leader until the second one is
+        back.
         """
         wait_for(lambda: all(found.leader != 2 for found in self._partitions().values()))
 

@@ -9,7 +9,7 @@ import pytest
 from lockgate_http.group.membership import Membership
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import KafkaRequests
-from lockgate_spark.planning.retention import LOOK_UPS, OldestStamp
+from lockgate_spark.planning.retention import MOST_STAMPS_ASKED, OldestStamp
 from support.members import create, inspect, membership
 from support.runs import SourceInMemory
 from support.sessions import NOW_MS, live, session
@@ -59,7 +59,7 @@ def test_oldest_stamp_is_returned_once_known_to_a_hundredth() -> None:
     for _ in range(6):
         before = requests.made
         answer = stamps.look(requests, {"a-0": 0}, SINCE, NOW_MS)
-        assert requests.made - before <= LOOK_UPS
+        assert requests.made - before <= MOST_STAMPS_ASKED
         told.append(None if answer is None else NOW_MS - 3 * DAY - answer[0])
     assert told[0] is None
     assert all(each is not None and 0 <= each <= WEEK // 100 for each in told[3:])

@@ -29,7 +29,7 @@ log = logging.getLogger("lockgate")
 RETENTION_MARGIN = 0.1  # the last tenth
 _GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every five minutes
 _LOGGED_AGAIN_MS = 600_000
-LOOK_UPS = 3  # in each call
+MOST_STAMPS_ASKED = 3  # requests of one look for the oldest timestamp
 _FINE_MS = 60_000  # a minute is as exact as anybody needs
 _COARSE = 100  # the result is returned once it is exact to this part of the time searched
 
@@ -72,12 +72,12 @@ class OldestStamp:
         self._heads: Mapping[str, int] = {}
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
-        """Continue the search with at most `LOOK_UPS` requests, at `now` (wall clock in ms). Return
-        the oldest timestamp (ms) and its split; None until it is known well enough. `heads` has the
-        first unread offset of each split. Timestamps before `since` (ms) count as `since`.
+        """Continue the search with at most `MOST_STAMPS_ASKED` requests, at `now` (wall clock, ms).
+        Return the oldest timestamp (ms) and its split; None until it is known well enough. `heads`
+        has the first unread offset of each split. Timestamps before `since` (ms) count as `since`.
         """
         self._meet(heads, since)
-        for _ in range(LOOK_UPS):
+        for _ in range(MOST_STAMPS_ASKED):
             upper = now if self._high is None else self._high
             if upper - self._low <= _FINE_MS:
                 break
@@ -265,11 +265,11 @@ def _edge(kafka: KafkaSplitLog, ends: Offsets, margin: float, now: int) -> Edge:
             if config.retention_ms == retention
         }
     if most := {split: config.retention_bytes for split, config in of.items() if config.retention_bytes is not None}:
-        sizes, begins, ends = kafka.requests.sizes(), kafka.requests.begins(), kafka.requests.uncommitted_ends()
+        sizes, begins, last = kafka.requests.sizes(), kafka.requests.begins(), kafka.requests.uncommitted_ends()
         for split, size in most.items():
             if split in sizes:
-                kept[split] = ends[split], int(size * (ends[split] - begins[split]) / max(1, sizes[split]))
-                found[split] = max(ends[split] - int((1 - margin) * kept[split][1]), found.get(split, 0))
+                kept[split] = last[split], int(size * (last[split] - begins[split]) / max(1, sizes[split]))
+                found[split] = max(last[split] - int((1 - margin) * kept[split][1]), found.get(split, 0))
             else:
                 unknown = "no broker reports the size of its logs, so records near retention.bytes are not read early"
                 kafka.topics.warn(topic_of(split), unknown)
