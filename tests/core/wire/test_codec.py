@@ -1,6 +1,7 @@
 """The JSON of every message by its definition: there and back, and what is refused."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -40,6 +41,21 @@ def test_all_faults_of_a_message_are_named_at_once() -> None:
 @pytest.mark.parametrize("watermark", [True, None, 1.0, 1e3, "1", MAX + 1, MIN - 1, [], {}])
 def test_a_time_is_an_integer_of_64_bits_and_nothing_else(watermark: object) -> None:
     assert "watermark" in faults(ReportedWatermarkEvent, REPORT | {"watermark": watermark})
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    seconds: float
+    since: float | None = 1.5
+
+
+@pytest.mark.parametrize("seconds", [True, None, "1", []])
+def test_a_length_of_time_is_a_number_and_nothing_else(seconds: object) -> None:
+    assert "seconds" in faults(Timed, {"seconds": seconds})
+
+
+def test_null_is_none_and_not_the_default() -> None:
+    assert from_json(Timed, {"seconds": 1, "since": None}) == Timed(1, None)
 
 
 @pytest.mark.parametrize("body", [None, [], "report", 3])
