@@ -1,4 +1,4 @@
-"""Part of `growth`: the pure steps of one plan, `draft` and `cut`, over logs in memory.
+"""Part of `growth`: the pure steps of one plan, `Draft` and `Draft.plan`, over logs in memory.
 
 The logs are arithmetic, so what their answers take is measured and left out: it stands for Kafka.
 """
@@ -10,8 +10,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from lockgate.plan.answers import LogAnswers
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head
-from lockgate_spark.planning.steps import Look, PlanCeiling, answered, cut, draft
+from lockgate_spark.planning.steps import Look, answered
 
 SIZES = (100, 1_000, 10_000, 50_000)
 T0 = 1_767_225_600_000
@@ -77,10 +78,10 @@ def costs(partitions: int) -> Iterator[tuple[str, float]]:
 
     answers, searched = spent(lambda: LogAnswers(backlogs, logs, BOUNDS, {0: 20 * partitions}))
     look = Look(asked_at=0.0, unread=cast("Any", logs), bounds=BOUNDS, answers=answers.closed())
-    drafted, took = spent(lambda: draft(look))
+    drafted, took = spent(lambda: Draft(look.answers))
     yield "draft", searched + took
     ceiling = (drafted.first + drafted.target) // 2
-    plan, took = spent(lambda: answered(lambda: cut(drafted, PlanCeiling(ceiling)), look))
+    plan, took = spent(lambda: answered(lambda: drafted.plan(ceiling), look))
     yield "cut at the read limit", took
     ends = np.array([split.end for split in plan.splits.values()])
     last = (logs.first + (ends - 1) * logs.gaps)[ends > 0]

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate_spark import align
 from lockgate_spark.logs.unread import Least
-from lockgate_spark.planning.steps import PlanBasis, put_off
+from lockgate_spark.planning.steps import put_off
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import WindowedCount, kafka_stream
@@ -28,9 +28,7 @@ LEAST: dict[int, Least | None] = {0: Least(10, 60_000)}  # ten offsets are worth
 def is_put_off(made: Plan[tuple[int, str]], since_s: float | None, least: dict[int, Least | None] = LEAST) -> bool:
     """Whether a plan is put off so long after the last batch."""
     since_ms = None if since_s is None else since_s * 1000
-    # the rule asks for neither look, draft nor ceiling
-    basis = PlanBasis(look=None, draft=None, ceiling=None, least=least, since_batch_ms=since_ms)  # type: ignore[arg-type]
-    return put_off(made, basis).offsets == 0
+    return put_off(made, least, since_ms).offsets == 0
 
 
 def test_the_first_batch_waits_for_nothing() -> None:

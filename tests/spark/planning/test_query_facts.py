@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate_spark.planning.query_facts import QueryFacts, WatermarkPace
+from lockgate_spark.planning.watermark_pace import WatermarkPace
 from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.members import MINUTE, Requests, at, create, inspect, member, membership
 from support.runs import RunInMemory, SourceInMemory
@@ -75,7 +75,7 @@ def test_a_run_without_a_group_makes_no_facts(monkeypatch: pytest.MonkeyPatch) -
     def made(*_: object) -> None:
         raise AssertionError("a query without a group told a group something")
 
-    monkeypatch.setattr(QueryFacts, "added", made)
+    monkeypatch.setattr(WatermarkPace, "seen", made)
     one = session(SourceInMemory({"a-0": minutes(*range(9))}))
     assert one.latest_offset(0, {"a-0": 0}) == {"a-0": 9}
     one.close()

@@ -144,7 +144,7 @@ def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: p
 def retained(session: AlignedRun) -> dict[int, tuple[int, str]]:
     """When (minutes before now) the first record of a paused split is deleted, and of which."""
     made = session.planner._made
-    found = {} if made is None else session.planner._retention.retained(made.cut, made.basis.look.unread)
+    found = {} if made is None else session.planner._retention.retained(made.cut, made.look.unread)
     return {i: ((NOW_MS - each.until) // MINUTE, each.split) for i, each in found.items()}
 
 

@@ -149,9 +149,9 @@ class AlignedRun:
 
     def tell_late(self, index: int, total: int) -> None:
         """Set the number of late rows of source `index` in the run so far."""
-        self.planner.facts.late[index] = total
+        self.planner.late[index] = total
         if self._gauges is not None:
-            self._gauges.show({"lateRowsTotal": sum(self.planner.facts.late.values())})
+            self._gauges.show({"lateRowsTotal": sum(self.planner.late.values())})
 
     def tell_report(self, tell: Callable[[RunReport], None]) -> None:
         """Call `tell` with the report, if there is one. Errors are only logged."""

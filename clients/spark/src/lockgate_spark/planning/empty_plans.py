@@ -84,7 +84,7 @@ class EmptyPlans:
 
     def begin(self, planned: Planned) -> None:
         """Begin the wait after `planned`, which is carried out, if it reads nothing."""
-        plan, unread = planned.plan, planned.basis.look.unread
+        plan, unread = planned.plan, planned.look.unread
         longest = LONGEST_S if self._membership is None else self._membership.update_interval_s
         idle = not plan.offsets and unread.positions == unread.ends
         self._ends = unread.ends if idle else None

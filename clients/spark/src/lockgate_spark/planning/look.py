@@ -155,7 +155,7 @@ class LookAhead:
         """Begin the look for the plan that follows `after`, if a budget has limited the batch of
         `after`, which ends at `positions`. The run has read up to `read_upto` (event time in ms).
         """
-        if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
+        if self._begin is None or after.plan.offsets == 0 or after.look.answers.limit is not Limit.BUDGET:
             return
         future: Future[Look] = Future()
 

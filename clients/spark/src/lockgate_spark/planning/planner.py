@@ -15,7 +15,7 @@ from lockgate.duration import spoken
 from lockgate.plan.clock import AHEAD_MS
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Head, Limit, PlannedState, SplitPlan
-from lockgate.wire.events import SplitReport, SplitState
+from lockgate.wire.events import ReaderFacts, SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_http.history import record
 from lockgate_spark.logs.names import names
@@ -24,22 +24,16 @@ from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Begin, LookAhead, Looker
-from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Query
-from lockgate_spark.planning.slices import window_aligned
-from lockgate_spark.planning.steps import Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft, put_off
-from lockgate_spark.planning.waiting import blocker, left_over, see_wait
+from lockgate_spark.planning.steps import Look, Planned, answered, put_off
+from lockgate_spark.planning.waiting import blocker, wait_after
+from lockgate_spark.planning.watermark_pace import WatermarkPace
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
 from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
-
-FILTERS = (window_aligned, read_early, put_off)
-"""The filters of a plan that was cut at the ceiling, in order. The last one may postpone the whole
-plan.
-"""
 
 _NONE: Mapping[Key, int] = {}
 
@@ -58,7 +52,8 @@ class Planner:
         # With slices, a batch must not contain rows of a later window.
         margin = RETENTION_MARGIN if query.alignment.slice is None else 0.0
         self._retention = Retention(margin, tells=self.membership is not None)
-        self.facts = QueryFacts(ticks)
+        self.late: dict[int, int] = {}  # by source, the number of late rows in the run so far
+        self._paces: dict[int, WatermarkPace] = {}  # of the reported watermarks, by source
         self.waits = Waits("the query" if self.membership is None else self.membership.source, ticks)
         self._look: Look | None = None  # that of the last plan
         self._asked = 0  # the number of requests to Kafka up to the last plan
@@ -74,49 +69,47 @@ class Planner:
         """
         began, query = self.ticks(), self.query
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
-        drafted = draft(look)
+        drafted = Draft(look.answers)
         ceiling = self.ceiling(look, drafted)
         if self.bounds.now() != look.bounds:  # the group's first answer has brought its drift
             look = self.looker.look(positions, self._read_upto, again=True)
-            drafted = draft(look)
+            drafted = Draft(look.answers)
             ceiling = self.ceiling(look, drafted)
-        first_cut = plan = answered(partial(cut, drafted, ceiling), look)
+        event = None if self.membership is None else self.membership.last
+        plan = first_cut = answered(partial(drafted.plan, ceiling), look)
         now, slices = self._now(), self.looker.slices
-        basis = PlanBasis(
-            look=look,
-            draft=drafted,
-            ceiling=ceiling,
-            windows=None if slices is None else slices.windows,
-            whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
-            safe_from=self._retention.look(plan, look.unread, now),
-            least={} if query.observes or query.run.available_now else {i: s.least for i, s in query.sources.items()},
-            since_batch_ms=None if self._batch_at is None else (self.ticks() - self._batch_at) * 1000,
-        )
-        for keep in FILTERS:
-            before, plan = plan, answered(partial(keep, plan, basis), look)
-        asked, self._asked = self._asked, sum(source.log.requests.made for source in query.sources.values())
-        plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
-        planned = Planned(plan, basis, first_cut, is_put_off, self.ticks() - began)
+        safe_from = self._retention.look(plan, look.unread, now)
+        if slices is not None:
+            group_watermark = watermark.MIN if event is None else event.group_watermark
+            plan = answered(partial(slices.window_aligned, drafted, ceiling, group_watermark), look)
+        plan = full = read_early(plan, look, safe_from)
+        if not query.observes and not query.run.available_now:
+            since_ms = None if self._batch_at is None else (self.ticks() - self._batch_at) * 1000
+            plan = put_off(full, {i: source.least for i, source in query.sources.items()}, since_ms)
+        reads_on, asked = full.offsets > 0, self._asked
+        self._asked = sum(source.log.requests.made for source in query.sources.values())
+        plan = replace(plan, look_ups=self._asked - asked)
+        planned = Planned(plan, look, drafted, ceiling, first_cut, plan.offsets < full.offsets, self.ticks() - began)
         self._made = planned
         if not query.observes:  # nothing is paused there
-            see_wait(planned, self.waits, self.membership, self.looker.producers, now)
+            wait = None if reads_on else wait_after(planned, self.looker, self.membership, now)
+            self.waits.seen(wait, plan.target if reads_on else None)
         return planned
 
-    def ceiling(self, look: Look, drafted: Draft[Key]) -> PlanCeiling:
+    def ceiling(self, look: Look, drafted: Draft[Key]) -> int:
         """Report the sources to the group, and return the event time (ms) up to which the group
         allows reading; MAX without a group. Raises the errors of `Membership.exchange`.
         """
         self._look = look
         if self.membership is None:
-            return PlanCeiling()
-        reports = answered(lambda: self._reports(look, drafted), look)
-        return PlanCeiling(self.membership.exchange(reports), self.membership.last)
+            return watermark.MAX
+        return self.membership.exchange(answered(partial(self._reports, look, drafted), look))
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
         """Carry out a plan: log what is read early, store where the batch ends in the logs and in
         the slices, and pass the plan to the observer. Return the offsets at which the batch ends.
         """
-        plan, look, drafted, slices = planned.plan, planned.basis.look, planned.basis.draft, self.looker.slices
+        plan, look, drafted, slices = planned.plan, planned.look, planned.draft, self.looker.slices
         ends: dict[int, Offsets] = {i: {} for i in self.query.sources}
         stops: dict[int, dict[str, Head]] = {i: {} for i in self.query.sources}
         for (i, split), made in plan.splits.items():
@@ -144,7 +137,7 @@ class Planner:
         first plan, and during a look ahead, which uses the looker.
         """
         look = None if self.ahead.under_way else self._look
-        return None if look is None else answered(lambda: self._reports(look, draft(look)), look)
+        return None if look is None else answered(partial(self._reports, look, Draft(look.answers)), look)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
         """Begin the look for the next plan, at the ends that Spark has received, `positions`."""
@@ -221,10 +214,12 @@ class Planner:
     @property
     def left(self) -> str:
         """A message about the records that a run under `availableNow` leaves, if any."""
-        last, has_read = self._carried_out, self._read_upto != watermark.MIN
-        if last is None or not self.query.run.available_now:
+        last = self._carried_out
+        if last is None or not last.plan.paused or not self.query.run.available_now:
             return ""
-        return left_over(last, self.looker.producers, has_read=has_read, now=self._now())
+        wait = wait_after(last, self.looker, self.membership, self._now())
+        nothing = "This run has read nothing. " if self._read_upto == watermark.MIN else ""
+        return f"{nothing}{'' if wait is None else wait.leaves}".strip()
 
     def sum_up(self) -> None:
         """Log the totals at the end of the run, and keep the producers' lags for the next run."""
@@ -244,7 +239,9 @@ class Planner:
         if self.membership is not None and self.membership.joint:
             reach = drafted.reach if slices is None else slices.reach(drafted)
         planned = {} if self._carried_out is None else self._carried_out.plan.splits
-        watermarks, statuses = drafted.reported_watermarks(), {}
+        made, lags, now = self._made, self.looker.producers.shown, self.ticks()
+        retained = {} if made is None else self._retention.retained(made.cut, made.look.unread)
+        watermarks, statuses = drafted.reported_watermarks(), dict[int, SourceStatus]()
         for i, positions in look.unread.positions.items():
             splits = {
                 split: SplitReport(
@@ -257,10 +254,17 @@ class Planner:
             }
             # a source without splits holds no other reader
             lowest = min((split.watermark for split in splits.values()), default=watermark.MAX)
-            statuses[i] = SourceStatus(lowest, reach if reach is not None and reach > lowest else None, splits)
-        made = self._made
-        retained = {} if made is None else self._retention.retained(made.cut, made.basis.look.unread)
-        return self.facts.added(statuses, self.observer.rows_saved, self.looker.producers.shown, retained)
+            facts = ReaderFacts(
+                late_rows=self.late.get(i),
+                rows_saved=None if statuses else self.observer.rows_saved,  # of the whole query
+                retained_until=retained[i].until if i in retained else None,
+                retention_split=retained[i].split if i in retained else None,
+                producer_lag_ms=max((lags[i, split] for split in splits if (i, split) in lags), default=None),
+                event_time_rate=self._paces.setdefault(i, WatermarkPace()).seen(lowest, now),
+            )
+            above = reach if reach is not None and reach > lowest else None
+            statuses[i] = SourceStatus(lowest, above, splits, facts=facts)
+        return statuses
 
     def _record(self, planned: Planned) -> None:
         if self.membership is None:
@@ -273,7 +277,7 @@ class Planner:
                 "source": source,
                 "run": id(self),
                 "target": plan.target,
-                "read_limit": planned.basis.ceiling.at,
+                "read_limit": planned.ceiling,
                 "splits": {f"{i}/{split}": [made.position, made.end] for (i, split), made in plan.splits.items()},
             },
         )

@@ -22,7 +22,7 @@ from lockgate_spark.logs.names import named, names
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, topic_of
 from lockgate_spark.logs.unread import Key, Unread
-from lockgate_spark.planning.steps import PlanBasis, Planned
+from lockgate_spark.planning.steps import Look, Planned
 
 log = logging.getLogger("lockgate")
 
@@ -107,12 +107,12 @@ class OldestStamp:
             self._high = self._low + 1  # it is due by now
 
 
-def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
+def read_early(plan: Plan[Key], look: Look, safe_from: Mapping[Key, int]) -> Plan[Key]:
     """Return `plan`, extended by those records of its paused splits that Kafka is about to delete,
-    as far as the sources' budgets allow.
+    as far as the sources' budgets allow. `safe_from` is what `Retention.look` has returned.
     """
-    safe_from, ends, splits = basis.safe_from, basis.look.unread.ends, dict(plan.splits)
-    left = {i: MAX if budget is None else budget for i, budget in basis.look.answers.budgets.items()}
+    ends, splits = look.unread.ends, dict(plan.splits)
+    left = {i: MAX if budget is None else budget for i, budget in look.answers.budgets.items()}
     for (i, _), made in splits.items():
         left[i] -= made.end - made.position
     for key in sorted(plan.paused if safe_from else (), key=lambda key: (splits[key].next or Head(0, MAX)).event_time):
@@ -188,7 +188,7 @@ class Retention:
         """Log and count the offsets that `planned`, which is carried out, reads early, and return
         their number by split. `now` is the wall-clock time in ms.
         """
-        self._known, sources = planned.plan.splits, planned.basis.look.unread.sources
+        self._known, sources = planned.plan.splits, planned.look.unread.sources
         cut = planned.cut.splits
         early = {key: made.end - cut[key].end for key, made in self._known.items() if made.end > cut[key].end}
         for key, offsets in early.items():

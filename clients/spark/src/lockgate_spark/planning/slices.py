@@ -28,7 +28,7 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread, by_source
 from lockgate_spark.planning.memory import Memory, by_split, remembered
 from lockgate_spark.planning.run import Query
-from lockgate_spark.planning.steps import Look, PlanBasis, draft
+from lockgate_spark.planning.steps import Look
 from lockgate_spark.telemetry.view import BatchSlice
 
 log = logging.getLogger("lockgate")
@@ -210,7 +210,7 @@ class Slices:
         """
         first, self._disorder = look.answers.first, look.bounds.disorder
         self._torn.look(look)
-        if first != watermark.MAX and draft(look).closed >= self.windows.end(first) - 1:
+        if first != watermark.MAX and Draft(look.answers).closed >= self.windows.end(first) - 1:
             self._torn.look_at_begins(look)
 
     def reach(self, drafted: Draft[Key]) -> int:
@@ -218,6 +218,14 @@ class Slices:
         whole_from = self.whole_from(drafted.first)
         alone = plan_slice(drafted, watermark.MAX, self.windows, holds_group=False, whole_from=whole_from)
         return min(drafted.reach, alone.target)
+
+    def window_aligned(self, drafted: Draft[Key], ceiling: int, group_watermark: int) -> Plan[Key]:
+        """Return the plan of a batch that ends at the end of a window. If it cannot reach one, it
+        reads a part of the window or nothing (`lockgate.plan.slices`). `ceiling` and
+        `group_watermark` (ms) are the group's; MAX and MIN without a group.
+        """
+        holds_group = min(drafted.watermarks.values(), default=watermark.MAX) <= group_watermark
+        return plan_slice(drafted, ceiling, self.windows, holds_group, self.whole_from(drafted.first))
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
         """Return the slice of a plan's batch, and keep it beside the checkpoint; None for an empty
@@ -269,18 +277,6 @@ class Slices:
                 watermark.instant(shown.end),
                 ", ".join(news[:_NAMED]) + (f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""),
             )
-
-
-def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan of a batch that ends at the end of a window. If it cannot reach one, it reads
-    a part of the window or nothing (`lockgate.plan.slices`). Return `plan` itself if batches are
-    not window-aligned.
-    """
-    if basis.windows is None:
-        return plan
-    event, watermarks = basis.ceiling.event, basis.draft.watermarks.values()
-    holds_group = event is not None and min(watermarks, default=watermark.MAX) <= event.group_watermark
-    return plan_slice(basis.draft, basis.ceiling.at, basis.windows, holds_group, basis.whole_from)
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:

@@ -1,17 +1,14 @@
-"""The values that pass from step to step of a plan, and its smaller steps. Those that only call
-`lockgate.plan` are `draft` and `cut`. `docs/internals/architecture.md` lists all steps.
+"""The values that pass from step to step of a plan, and `put_off`, the last filter.
+`docs/internals/architecture.md` lists all steps.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lockgate import watermark
 from lockgate.plan.answers import LogAnswers, Unasked
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
-from lockgate.plan.windows import Windows
-from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_spark.logs.unread import Key, Least, Unread
 
 T = TypeVar("T")
@@ -60,55 +57,23 @@ def answered(step: Callable[[], T], look: Look) -> T:
             look.answers.add(lacking, look.unread, look.unread.confirm)
 
 
-def draft(look: Look) -> Draft[Key]:
-    """Return how far the query would read without its group."""
-    return Draft(look.answers)
-
-
-@dataclass(frozen=True, slots=True)
-class PlanCeiling:
-    """The group's ceiling for one plan: the event time `at` (ms) that the plan must not exceed, and
-    the coordinator's last event. Without a group, they are MAX and None.
-    """
-
-    at: int = watermark.MAX
-    event: WatermarkAlignmentEvent | None = None
-
-
-def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
-    """Return the plan of `draft` that reads no record above `ceiling`."""
-    return draft.plan(ceiling.at)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanBasis:
-    """The values that a filter may use. Filters (`planner.FILTERS`) change a plan after `cut`."""
-
-    look: Look
-    draft: Draft[Key]
-    ceiling: PlanCeiling
-    windows: Windows | None = None  # None if batches are not window-aligned
-    # start (ms) of the first window without missing records; MIN if the batch starts with it
-    whole_from: int = watermark.MIN
-    # for each split, the first offset whose record Kafka is not about to delete
-    safe_from: Mapping[Key, int] = field(default_factory=dict)
-    least: Mapping[int, Least | None] = field(default_factory=dict)  # smallest batch, by source
-    since_batch_ms: float | None = None  # since the last batch was planned; None before the first
-
-
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A finished plan, and the values from which it was made."""
 
     plan: Plan[Key]
-    basis: PlanBasis
+    look: Look
+    draft: Draft[Key]
+    ceiling: int  # the event time (ms) that the group allows; MAX without a group
     cut: Plan[Key]  # before the filters
     put_off: bool  # whether the plan reads nothing because the batch is still too small
     seconds: float  # how long it took to make the plan
 
 
-def put_off(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return `plan`, or a plan that reads nothing if the batch is below `minOffsetsPerTrigger`.
+def put_off(plan: Plan[Key], least: Mapping[int, Least | None], since_batch_ms: float | None) -> Plan[Key]:
+    """Return `plan`, or a plan that reads nothing if the batch is below `minOffsetsPerTrigger`, by
+    the smallest batch of each source, `least`. `since_batch_ms` is the time since the last batch
+    was planned; None before the first one.
 
     A plan is postponed while no source has enough records. As soon as one source has enough, the
     others are read, too, because one source alone would run ahead. As in Spark's own source,
@@ -118,11 +83,11 @@ def put_off(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
     sizes: dict[int, int] = {}
     for (source, _), split in plan.splits.items():
         sizes[source] = sizes.get(source, 0) + split.end - split.position
-    if not any(sizes.values()) or basis.since_batch_ms is None or plan.limit not in (Limit.END, Limit.HORIZON):
+    if not any(sizes.values()) or since_batch_ms is None or plan.limit not in (Limit.END, Limit.HORIZON):
         return plan
     for source, size in sizes.items():
-        least = basis.least.get(source)
-        if size and (least is None or size >= least.offsets or basis.since_batch_ms >= least.delay_ms):
+        own = least.get(source)
+        if size and (own is None or size >= own.offsets or since_batch_ms >= own.delay_ms):
             return plan
     splits = {key: split._replace(end=split.position, next=None) for key, split in plan.splits.items()}
     return replace(plan, splits=splits)

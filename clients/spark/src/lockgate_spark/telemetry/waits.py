@@ -38,6 +38,7 @@ class Wait:
         why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
         is_logged: Whether other code has logged the beginning of the wait.
+        leaves: A sentence on what a run that ends here leaves for the next one.
     """
 
     kind: Literal["coordinator", "group", "operator", "partition", "window"]
@@ -46,6 +47,7 @@ class Wait:
     why: str
     brief: bool = False
     is_logged: bool = False
+    leaves: str = ""
 
 
 def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
@@ -108,15 +110,15 @@ def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wai
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
-    return Wait("partition", split, f"partition {split}", reason, brief)
+    leaves = f"Records above {until} are left for the next run: {split} {why}."
+    return Wait("partition", split, f"partition {split}", reason, brief, leaves=leaves)
 
 
 def for_window(end: int) -> Wait:
-    why = (
-        f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, once no partition can "
-        "bring another record of it"
-    )
-    return Wait("window", "a whole window", "the next whole window", why)
+    open_ = f"that ends at {watermark.instant(end)} is still open"
+    why = f"the one {open_}. It is read as a whole, once no partition can bring another record of it"
+    leaves = f"The window {open_}, and is left for the next run."
+    return Wait("window", "a whole window", "the next whole window", why, leaves=leaves)
 
 
 def blocked_by(event: WatermarkAlignmentEvent | None) -> str:
