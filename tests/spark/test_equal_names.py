@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_spark.logs.names import named, names
+from lockgate_spark.logs.unread import named, names
 from lockgate_spark.report.document import page
 from lockgate_spark.report.findings import PartitionFindings
 from lockgate_spark.report.sentences import paragraph

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lockgate_spark import Alignment
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import Origin, QueryWatermark
-from lockgate_spark.telemetry.rows_saved import Operator, native_ends
+from lockgate_spark.telemetry.rows_saved import native_ends, operators_of
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import TimeInMemory
 
@@ -236,7 +236,7 @@ def test_recreated_log_restarts_the_simulation_at_the_position() -> None:
 )
 def test_without_a_watermark_on_what_is_aligned_alone_there_is_none(operators: list[QueryWatermark]) -> None:
     in_payload = {0: False}
-    assert Operator.all_of(operators, in_payload) is None
+    assert operators_of(operators, in_payload) == []
 
 
 def test_a_dry_run_has_none() -> None:

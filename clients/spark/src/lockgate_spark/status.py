@@ -13,7 +13,7 @@ from lockgate.wire.codec import from_json
 from lockgate_spark import connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
-from lockgate_spark.logs.names import names
+from lockgate_spark.logs.unread import names
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect

@@ -7,7 +7,6 @@ not known is assumed to keep everything.
 """
 
 import logging
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from lockgate_spark.logs.requests import KafkaRequests
@@ -60,24 +59,19 @@ class TopicConfigs:
         self._known |= dict.fromkeys(topics, TopicConfig())
         for line in self._requests.topic_configs(topics, _KEYS):
             topic, *values = line.split("\t")
-            if len(values) == len(_KEYS):
-                self._learn(topic, dict(zip(_KEYS, values, strict=True)))
-            else:
+            if len(values) != len(_KEYS):
+                unknown = f"its configuration cannot be read, so lockgate ignores its retention: {' '.join(values)}"
+                self.warn(topic, unknown)
+                continue
+            policy, ms, size, stamp = values
+            limits = (_limit(ms), _limit(size)) if "delete" in policy else (None, None)
+            self._known[topic] = TopicConfig(*limits, stamped=stamp == "LogAppendTime")
+            if self._known[topic].stamped:
                 self.warn(
-                    topic, f"its configuration cannot be read, so lockgate ignores its retention: {' '.join(values)}"
+                    topic,
+                    "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so no old "
+                    "record counts as late. To align by the time in the payload, set event_time",
                 )
-
-    def _learn(self, topic: str, config: Mapping[str, str]) -> None:
-        stamped = config["message.timestamp.type"] == "LogAppendTime"
-        known = TopicConfig(_limit(config["retention.ms"]), _limit(config["retention.bytes"]), stamped)
-        self._known[topic] = known if "delete" in config["cleanup.policy"] else TopicConfig(stamped=stamped)
-        if stamped:
-            self.warn(
-                topic,
-                "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so alignment "
-                "uses the time of arrival, and no old record counts as late. To align by the time in the payload, set "
-                "event_time",
-            )
 
     def warn(self, topic: str, text: str) -> None:
         """Log a warning about a topic, at most one for each topic."""

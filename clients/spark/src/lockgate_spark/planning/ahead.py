@@ -17,8 +17,7 @@ from lockgate.duration import spoken
 from lockgate.plan.clock import LEAP_MS
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.names import named
-from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.logs.unread import Key, Unread, named
 
 log = logging.getLogger("lockgate")
 

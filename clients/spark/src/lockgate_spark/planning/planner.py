@@ -18,9 +18,8 @@ from lockgate.plan.model import Head, Limit, PlannedState, SplitPlan
 from lockgate.wire.events import ReaderFacts, SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_http.history import record
-from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key
+from lockgate_spark.logs.unread import Key, names
 from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Begin, LookAhead, Looker

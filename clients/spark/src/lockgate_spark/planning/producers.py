@@ -21,8 +21,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate_http.duration import milliseconds
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Credible
-from lockgate_spark.logs.names import named
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Source, Unread, named
 from lockgate_spark.planning.ahead import Ahead
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
@@ -279,7 +278,14 @@ class Producers:
             return
         shown = max(lag.state.shown, self.shown.get(key, 0))
         if lag.hidden_since is not None and int(MARGIN * shown) <= max_drift:
-            self._warn_of_transaction(key, lag.hidden_since)
+            if self._open_since.get(key) != lag.hidden_since:
+                self._open_since[key] = lag.hidden_since
+                log.warning(
+                    "%s: a transaction has been open since %s. The other partitions wait for the records in it, so "
+                    "the query falls behind the clock until it ends, or its transaction.timeout.ms is over",
+                    named(key, self._lags),
+                    _time(lag.hidden_since),
+                )
         elif bound >= _AGAIN * self._logged.get(key, 0):
             self._logged[key] = bound
             log.warning(
@@ -291,17 +297,6 @@ class Producers:
                 spoken(max(0, shown - max_drift)),
                 spoken(min(int(MARGIN * shown), self._limit)),
                 spoken(self._limit),
-            )
-
-    def _warn_of_transaction(self, key: Key, since: int) -> None:
-        if self._open_since.get(key) != since:
-            self._open_since[key] = since
-            log.warning(
-                "%s: a transaction has been open since %s. The other partitions wait for the records in it, and "
-                "the query falls behind the clock until it is committed or aborted. Kafka aborts it after its "
-                "producer's transaction.timeout.ms",
-                named(key, self._lags),
-                _time(since),
             )
 
     def _hidden_since(self, known_until: int, lag: ProducerLag, now: int) -> int | None:

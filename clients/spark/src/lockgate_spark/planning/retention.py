@@ -18,10 +18,9 @@ from lockgate.duration import spoken
 from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.kafka import KafkaSplitLog
-from lockgate_spark.logs.names import named, names
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, topic_of
-from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.logs.unread import Key, Unread, named, names
 from lockgate_spark.planning.steps import Look, Planned
 
 log = logging.getLogger("lockgate")

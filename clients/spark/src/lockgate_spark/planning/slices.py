@@ -22,10 +22,9 @@ from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.fields import Meta
 from lockgate_http.duration import milliseconds
 from lockgate_spark.config import EPOCH
-from lockgate_spark.logs.names import names
 from lockgate_spark.logs.outside import highest_before, out_of_order
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source, Unread, by_source
+from lockgate_spark.logs.unread import Key, Source, Unread, by_source, names
 from lockgate_spark.planning.memory import Memory, by_split, remembered
 from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.steps import Look

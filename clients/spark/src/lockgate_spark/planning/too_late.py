@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from lockgate.duration import spoken
 from lockgate.plan.model import Head
-from lockgate_spark.logs.names import named
-from lockgate_spark.logs.unread import Key, Unread
+from lockgate_spark.logs.unread import Key, Unread, named
 
 log = logging.getLogger("lockgate")
 

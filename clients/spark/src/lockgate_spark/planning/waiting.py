@@ -3,8 +3,7 @@
 from lockgate import watermark
 from lockgate.plan.model import Limit, Plan
 from lockgate_http.group.membership import Membership
-from lockgate_spark.logs.names import names
-from lockgate_spark.logs.unread import Key
+from lockgate_spark.logs.unread import Key, names
 from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.producers import Producers
 from lockgate_spark.planning.steps import Planned

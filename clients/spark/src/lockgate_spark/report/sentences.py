@@ -3,7 +3,7 @@
 from datetime import datetime, timezone
 
 from lockgate.duration import spoken
-from lockgate_spark.logs.names import names
+from lockgate_spark.logs.unread import names
 from lockgate_spark.report.findings import Basis, Findings, RunState, advice, kept
 
 _STATES = {

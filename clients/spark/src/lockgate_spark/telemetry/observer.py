@@ -10,13 +10,12 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Limit, Plan
 from lockgate_http.duration import Duration, milliseconds
 from lockgate_spark.config import Alignment
-from lockgate_spark.logs.names import named, names
 from lockgate_spark.logs.points import Points
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Source, Unread, named, names
 from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import source_metrics
-from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
+from lockgate_spark.telemetry.rows_saved import RowsSaved, operators_of
 from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
@@ -54,9 +53,9 @@ class Observer:
         Spark must have planned the query.
         """
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
-        operators = Operator.all_of(run.watermarks(), in_payload)
-        self.sees_watermark = operators is not None or not run.watermarks()
-        if operators is not None and self._alignment.mode != "observe":
+        operators = operators_of(run.watermarks(), in_payload)
+        self.sees_watermark = bool(operators) or not run.watermarks()
+        if operators and self._alignment.mode != "observe":
             self._rows_saved = RowsSaved(operators, self._sources, run)
 
     def warn(self, allowed: int, learned: int | None, steps: tuple[int, int]) -> None:

@@ -18,35 +18,38 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
 
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Head, Plan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.logs.unread import Key, Source, Unread, by_source
 from lockgate_spark.query_watermark import KAFKAS, Checkpointed, QueryWatermark
 
+_OFFSET, _EVENT_TIME = attrgetter("offset"), attrgetter("event_time")
 MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 10 MB
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """A `withWatermark` of a query: the sources whose rows it gets, and its delay (ms)."""
 
     sources: frozenset[int]
     delay: int
 
-    @classmethod
-    def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Return the operators of a query with the watermarks `found`; None if there are none, or
-        if one uses an event time that plans do not see. `in_payload` says for each source whether
-        its aligned event time is in the payload.
-        """
-        origins = [origin for each in found for origin in each.origins]
-        if any(o.source is None or in_payload.get(o.source) != (o.column != KAFKAS) for o in origins):
-            return None
-        fed = [frozenset(o.source for o in each.origins if o.source is not None) for each in found]
-        return tuple(cls(sources, each.delay_ms) for sources, each in zip(fed, found, strict=True)) or None
+
+def operators_of(found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> list[Operator]:
+    """Return the operators of a query with the watermarks `found`; none if one uses an event time
+    that plans do not see. `in_payload` says for each source whether its aligned event time is in
+    the payload.
+    """
+    operators = list[Operator]()
+    for each in found:
+        if any(o.source is None or in_payload.get(o.source) != (o.column != KAFKAS) for o in each.origins):
+            return []
+        operators.append(Operator(frozenset(o.source for o in each.origins if o.source is not None), each.delay_ms))
+    return operators
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
@@ -64,45 +67,37 @@ def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offset
 
 @dataclass(slots=True)
 class EventTimes:
-    """The known event times (ms) of a split at some offsets, in rising order."""
+    """The known records of a split, with event times (ms) that do not fall."""
 
-    _offsets: list[int] = field(default_factory=list)
-    _times: list[int] = field(default_factory=list)
+    _heads: list[Head] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
         """Add a record, with an event time that is limited to the range of its neighbours'."""
-        at = bisect_left(self._offsets, head.offset)
-        if at < len(self._offsets) and self._offsets[at] == head.offset:
-            return
-        lowest = self._times[at - 1] if at else head.event_time
-        highest = self._times[at] if at < len(self._times) else MAX
-        self._offsets.insert(at, head.offset)
-        self._times.insert(at, max(lowest, min(head.event_time, highest)))
+        at = bisect_left(self._heads, head.offset, key=_OFFSET)
+        after = self._heads[at] if at < len(self._heads) else Head(-1, MAX)
+        if after.offset != head.offset:
+            lowest = self._heads[at - 1].event_time if at else head.event_time
+            self._heads.insert(at, Head(head.offset, max(lowest, min(head.event_time, after.event_time))))
 
     def at(self, offset: int) -> int:
         """Return the event time at an offset, by interpolation. A record must be known."""
-        after = bisect_right(self._offsets, offset)
-        if not 0 < after < len(self._offsets):
-            return self._times[min(after, len(self._times) - 1)]
-        left, right = self._offsets[after - 1], self._offsets[after]
-        low, high = self._times[after - 1], self._times[after]
+        after = bisect_right(self._heads, offset, key=_OFFSET)
+        if not 0 < after < len(self._heads):
+            return self._heads[min(after, len(self._heads) - 1)].event_time
+        (left, low), (right, high) = self._heads[after - 1 : after + 1]
         return low + (high - low) * (offset - left) // (right - left)
 
     def upto(self, event_time: int, start: int, end: int) -> int:
         """Estimate how many offsets from `start` to `end` (exclusive) are up to `event_time`."""
-        after = bisect_right(self._times, event_time)
-        if after == 0:
-            return 0
-        if after == len(self._times):
-            return end - start
-        left, right = self._offsets[after - 1], self._offsets[after]
-        low, high = self._times[after - 1], self._times[after]
+        after = bisect_right(self._heads, event_time, key=_EVENT_TIME)
+        if not 0 < after < len(self._heads):
+            return end - start if after else 0
+        (left, low), (right, high) = self._heads[after - 1 : after + 1]
         last = left + (event_time - low) * (right - left) // (high - low)
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        before = max(0, bisect_right(self._offsets, offset) - 1)
-        del self._offsets[:before], self._times[:before]
+        del self._heads[: max(0, bisect_right(self._heads, offset, key=_OFFSET) - 1)]
 
 
 class RowsSaved:
@@ -161,15 +156,11 @@ class RowsSaved:
 
     def _play(self, logs: Mapping[Key, int]) -> None:
         """Simulate one batch of plain Spark, or one without data when none is left."""
-        batch = {}
-        for i in self._fed:
-            positions = {split: position for (source, split), position in self._played.items() if source == i}
-            logs_of_source = {split: logs[i, split] for split in positions}
-            ends = native_ends(positions, logs_of_source, self._sources[i].budget)
-            for split, end in ends.items():
-                if end > positions[split]:
-                    batch[i, split] = positions[split], end
-                    self._played[i, split] = end
+        batch = dict[Key, tuple[int, int]]()
+        for i, positions in by_source(self._played).items():
+            ends = native_ends(positions, {split: logs[i, split] for split in positions}, self._sources[i].budget)
+            batch |= {(i, split): (positions[split], end) for split, end in ends.items() if end > positions[split]}
+        self._played |= {key: end for key, (_, end) in batch.items()}
         if batch or not self._paused:
             self._batches.append(batch)
             self._kept += len(batch)
