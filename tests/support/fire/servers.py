@@ -63,32 +63,35 @@ class Disk:
         self.ahead_ms = 0
         self.down = False
         self.losses = 0
+        self.accepted_by: dict[tuple[str, str], str] = {}
         self.memory = MemoryStore(lambda: now_ms() + self.ahead_ms)
         self.older: list[Any] = []
 
     def keep(self) -> None:
         """Keep the present state for a failover."""
         memory = self.memory
-        self.older = [*self.older, tuple(map(copy.copy, (memory._versions, memory._groups, memory._splits)))]
+        self.older = [
+            *self.older,
+            tuple(map(copy.copy, (memory._versions, memory._groups, memory._splits, self.accepted_by))),
+        ]
         del self.older[:-KEPT_STATES]
 
     def fail_over(self, back: int) -> None:
         """Go on from the state of `back` keeps before, or with none."""
         memory = self.memory
-        state = self.older[-back] if 0 < back <= len(self.older) else ({}, {}, {})
-        memory._versions, memory._groups, memory._splits = map(dict, state)
+        state = self.older[-back] if 0 < back <= len(self.older) else ({}, {}, {}, {})
+        memory._versions, memory._groups, memory._splits, self.accepted_by = map(dict, state)
         self.older = []
         self.losses += 1
 
 
 class View:
-    """The store as one coordinator sees it: it notices a loss, as the marks in Redis let it."""
+    """The store as one coordinator sees it. After each loss the server is another one."""
 
     shared = True
 
     def __init__(self, disk: Disk) -> None:
         self._disk, self.alive = disk, True
-        self._noticed = dict.fromkeys(("load", "load_splits"), disk.losses)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._disk.memory, name)
@@ -103,35 +106,39 @@ class View:
         return await self._loaded("load_splits", name)
 
     async def commit(self, loaded: Loaded, group: Any, reserve_ms: int = 0) -> Loaded | None:
-        await self._reach()
+        if not await self._reaches(loaded.server):
+            return await self.load(loaded.name)
         instead = await self._disk.memory.commit(loaded, group, reserve_ms)
         if instead is not None:
-            return replace(instead, lost=self._has_lost("load"))
-        self._noticed["load"] = self._disk.losses
+            return self._seen("load", instead)
+        self._disk.accepted_by["load", loaded.name] = loaded.server
         return None
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Any, reserve_ms: int = 0) -> bool:
-        await self._reach()
+        if not await self._reaches(loaded.server):
+            return False
         done = await self._disk.memory.commit_splits(loaded, sources, reserve_ms)
         if done:
-            self._noticed["load_splits"] = self._disk.losses
+            self._disk.accepted_by["load_splits", loaded.name] = loaded.server
         return done
 
     async def close(self) -> None:
         return None
 
     async def _loaded(self, how: str, name: str) -> Any:
-        await self._reach()
-        found = await getattr(self._disk.memory, how)(name)
-        return replace(found, lost=self._has_lost(how))
+        await self._reaches("")
+        return self._seen(how, await getattr(self._disk.memory, how)(name))
 
-    def _has_lost(self, how: str) -> bool:
-        return self._noticed[how] < self._disk.losses
+    def _seen(self, how: str, state: Any) -> Any:
+        server = str(self._disk.losses)
+        return replace(state, server=server, lost=self._disk.accepted_by.get((how, state.name), server) != server)
 
-    async def _reach(self) -> None:
+    async def _reaches(self, server: str) -> bool:
+        """Return whether `server` answers, or raise `StoreUnavailable`."""
         await asyncio.sleep(ROUND_TRIP_S)
         if self._disk.down or not self.alive:
             raise StoreUnavailable("the store is away")
+        return server == str(self._disk.losses)
 
 
 class VirtualHistory(TurnHistory):

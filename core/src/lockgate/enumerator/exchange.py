@@ -27,7 +27,7 @@ loss leaves no trace. There are three such cases:
 
 * No reader that has seen the lost history comes within two report intervals.
 * The new history begins in the millisecond of the lost one's last commit.
-* Only renewed leases were lost, and no coordinator process remembers them.
+* Only renewed leases were lost, and the store does not tell that (`careful`).
 
 Nothing that a reader sends raises a revision or a number: both follow the store's time.
 
@@ -64,16 +64,19 @@ class Exchanged:
     stop: tuple[StoppedSplit, ...]
 
 
-def create(config: GroupConfig, now_ms: int) -> Enumerator:
+def create(config: GroupConfig, now_ms: int, lost: bool = False) -> Enumerator:
     """Return a new enumerator. At first it assigns nothing, because the store may have lost an
-    earlier enumerator, whose readers may still hold splits and have not reported them yet.
+    earlier enumerator, whose readers may still hold splits and have not reported them yet. If the
+    store is known to have `lost` commits, that takes one lease.
     """
+    waits_ms = config.lease_ms if lost else min(config.lease_ms, INTERVALS * config.update_interval_ms)
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
-        assigning_at=now_ms + min(config.lease_ms, INTERVALS * config.update_interval_ms),
+        assigning_at=now_ms + waits_ms,
         survivors_until=now_ms + config.lease_ms,
         last_number=now_ms,
+        lost_history=lost,
     )
 
 
@@ -119,7 +122,7 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """After lost commits, begin a new history, in which nothing is assigned for one lease."""
+    """Begin a new history, as the store may have lost commits. Nothing is assigned for a lease."""
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
     return (yield from work.result())

@@ -43,7 +43,7 @@ async def store(server: RedisServer) -> AsyncIterator[Store]:
 
 async def joined(store: Store, subtask: int) -> Group:
     """Return what the store was told: one reader more."""
-    loaded = store.cached("g") or await store.load("g")
+    loaded = await store.load("g")
     assert loaded.group is not None
     group = register(loaded.group, "a", ReaderRegistrationEvent(subtask=subtask), loaded.now_ms)
     assert await store.commit(loaded, group) is None

@@ -115,5 +115,4 @@ async def mail(
     coordinator: TheCoordinator,
 ) -> Response:
     """Send a SourceEvent to all readers of the source, or to one of them."""
-    await coordinator.refresh(group)
-    return JSONResponse({"number": await coordinator.enumerators.mail(group, source, event)})
+    return JSONResponse({"number": await coordinator.mail(group, source, event)})

@@ -47,7 +47,7 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate.wire.fields import Json
-from lockgate.wire.split_events import SplitAnswer, SplitExchange, SplitList
+from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners, TurnListener
 from lockgate_coordinator.pauses import InTurn
@@ -219,6 +219,10 @@ class Coordinator:
     async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
         """Set a static list of the source's splits (`Enumerators.put_list`)."""
         return await self.enumerators.put_list(await self.refresh(name), source, found)
+
+    async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
+        """Queue a SourceEvent for the readers (`Enumerators.mail`)."""
+        return await self.enumerators.mail((await self.refresh(name)).group, source, event)
 
     async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:
         """Return a stream of the group's events and the source's enumerator. Both are sent at once

@@ -92,10 +92,7 @@ class Enumerators:
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             nonlocal stop
             now_ms = loaded.now_ms
-            if before is None:
-                before = rule.create(group.config, now_ms)
-            if loaded.lost:
-                before = yield from rule.careful(before, group.config, now_ms)
+            before = before or rule.create(group.config, now_ms, loaded.lost)
             done = yield from rule.exchange(
                 before, reader, source, event, group.config, self._stalls.now(now_ms), reports
             )
@@ -103,7 +100,7 @@ class Enumerators:
             stop = done.stop
             return done.enumerator
 
-        before, after, now_ms = await self._commit(group.name, source, change)
+        before, after, now_ms = await self._commit(group, source, change)
         self.exchanges += 1
         wish = wishes(after, reader, event, now_ms)
         answer = SplitAnswer(
@@ -142,7 +139,7 @@ class Enumerators:
                 return None
             return (yield from rule.leave(before, reader, loaded.now_ms, LastReports(group.readers, source)))
 
-        before, after, _ = await self._commit(group.name, source, change)
+        before, after, _ = await self._commit(group, source, change)
         return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
@@ -151,16 +148,16 @@ class Enumerators:
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
-            before = before or rule.create(turn.group.config, loaded.now_ms)
+            before = before or rule.create(turn.group.config, loaded.now_ms, loaded.lost)
             after = yield from with_static_list(before, found, loaded.now_ms)
             self._limits.check_source_splits(source, after.count(), before.count())
             return after
 
-        before, after, _ = await self._commit(turn.name, source, change)
+        before, after, _ = await self._commit(turn.group, source, change)
         known = () if before is None else before.ids()
         return Listed(after, len(set(after.ids()).difference(known)), len(after.missing))
 
-    async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
+    async def mail(self, group: Group, source: str, event: SourceEventToReaders) -> int:
         """Queue a SourceEvent for the readers, and return its number. If an event with the same
         `id` is queued already, return the number of that event. Raises `UnknownSource` if the
         source has no enumerator.
@@ -168,22 +165,24 @@ class Enumerators:
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             if before is None:
-                raise UnknownSource(name, source)
+                raise UnknownSource(group.name, source)
             yield from ()
             return rule.mail(before, text, event.subtask, loaded.now_ms, event.id)
 
         text = rule.text_of(event.event)
-        _, after, _ = await self._commit(name, source, change)
+        _, after, _ = await self._commit(group, source, change)
         return next(each.number for each in reversed(after.to_readers) if not event.id or each.id == event.id)
 
     async def loaded(self, name: str) -> LoadedSplits:
         """Return the enumerators of the group's sources as the store has them now."""
         return await self._store.load_splits(name)
 
-    async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
+    async def _commit(self, group: Group, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
         """Commit `change`. If the store refuses the commit, repeat it with the newer state. Return
-        the source's enumerator before and after the change, and the store's time in ms.
+        the source's enumerator before and after the change, and the store's time in ms. If the
+        store may have lost commits, begin a new history of every source first.
         """
+        name = group.name
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = Attempts(self._persistence, f"the splits of group {name!r}")
             while True:
@@ -191,6 +190,8 @@ class Enumerators:
                 sources = loaded.sources
                 if loaded.jumps:
                     sources = {source: after_jumps(each, loaded.jumps) for source, each in sources.items()}
+                if loaded.lost:
+                    sources = await self._in_turn.work(_careful(sources, group, loaded.now_ms))
                 before = sources.get(source)
                 after = await self._in_turn.work(change(loaded, before))
                 if before is None and after is not None:
@@ -205,6 +206,13 @@ class Enumerators:
 
 
 _NONE = Enumerator(began_at=0, revision=0, assigning_at=0)
+
+
+def _careful(sources: Mapping[str, Enumerator], group: Group, now_ms: int) -> Steps[dict[str, Enumerator]]:
+    found = dict[str, Enumerator]()
+    for source, each in sources.items():
+        found[source] = yield from rule.careful(each, group.config, now_ms)
+    return found
 
 
 def _news(group: Group, source: str, found: Arrivals) -> Arrivals:

@@ -100,7 +100,10 @@ class State(Generic[V]):
             process (`histories`). It is empty for a store in memory.
         jumps: The jumps of the store's clock by which the next commit has to move the group's times
             (`lockgate.group.clock_jumps`).
-        lost: Whether the store has lost commits that this process had made or seen.
+        server: The server of the store that returned the value, which a commit must reach again.
+            It is empty for a store in memory, or if it is not known.
+        lost: Whether the store may have lost commits: this process had made or seen them, or
+            another server has accepted the last one.
     """
 
     name: str
@@ -110,6 +113,7 @@ class State(Generic[V]):
     confirmed: bool = True
     series: str = ""
     jumps: tuple[ClockJump, ...] = ()
+    server: str = ""
     lost: bool = False
 
     @property

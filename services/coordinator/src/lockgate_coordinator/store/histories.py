@@ -29,7 +29,12 @@ So two replicas that have diverged after one mark are not mistaken for each othe
 next commits are in different series, or are the same commit. The method does not rely on
 connections, clocks or the order of versions, and adds no round trip.
 
-**What is not detected.** Some states have a version but no series: a deleted group, and a group
+**Servers.** A process that has just started remembers no mark, and commits of other processes may
+be lost that it has never seen. Therefore each commit also stores which server has accepted it: its
+run and its last promotion, as `INFO` has them. Another server may lack later commits
+(`State.lost`), and refuses a commit on a state from the former one.
+
+**What marks do not show.** Some states have a version but no series: a deleted group, and a group
 whose version an operator has changed by hand. Two such states with the same version are not
 distinguished. Redis forgets an ended series after an hour, or after `SERIES_KEPT` versions. A
 process that remembers a state of such a series reads the whole group, and does not notice whether

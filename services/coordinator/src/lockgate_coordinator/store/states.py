@@ -119,8 +119,10 @@ class CachedState(Generic[V]):
 
     Attributes:
         ahead_ms: The time of Redis's clock minus that of this machine's monotonic clock.
+        server: The server that returned or accepted the state.
         continues: Whether this process's last commit made the state, so that its next one continues
             the series.
+        moved: Whether another server had accepted the state, and this one may lack later ones.
         lost: Whether the state is from another history than the one seen before, and no commit has
             taken that into account yet.
     """
@@ -129,7 +131,9 @@ class CachedState(Generic[V]):
     series: str
     value: V
     ahead_ms: float
+    server: str
     continues: bool = False
+    moved: bool = False
     lost: bool = False
 
     def is_of(self, state: State[Any]) -> bool:
@@ -150,6 +154,7 @@ class States(Generic[V, S]):
         self._commit = Script(*records.scripts)
         self._seen: dict[str, CachedState[V]] = {}
         self._unreadable: set[str] = set()
+        self._moved_to = ""
 
     def cached(self, name: str) -> S | None:
         """Return the cached state, with an estimate of Redis's time, or None if none is cached."""
@@ -182,6 +187,7 @@ class States(Generic[V, S]):
             SERIES_KEPT,
             self._process,
             reserve_ms,
+            state.server,
         ]
         sent_ms = monotonic_ms()
         wait_ms, *answer = await self._run(self._commit, name, args)
@@ -197,7 +203,7 @@ class States(Generic[V, S]):
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         self._clocks.made_up(name, state.jumps, records.part)
         if seen is None or seen.is_of(state):
-            self._keep(name, CachedState(state.next_version, series, value, ahead_ms, continues=True))
+            self._keep(name, CachedState(state.next_version, series, value, ahead_ms, state.server, True))
         return None
 
     def drop(self, name: str) -> None:
@@ -207,7 +213,10 @@ class States(Generic[V, S]):
 
     def _state(self, name: str, seen: CachedState[V], now_ms: int, *, confirmed: bool = True) -> S:
         jumps = self._clocks.jumps(name, self._records.part)
-        return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
+        lost = seen.lost or seen.moved
+        return self._records.state(
+            name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.server, lost
+        )
 
     def _series_after(self, state: S) -> str:
         """Return the series of a commit that is based on `state`: the series of `state` if
@@ -234,15 +243,20 @@ class States(Generic[V, S]):
         """
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
-        if len(answer) > 2:
+        if len(answer) > 4:
             value, answer, ahead_ms, lost_now = await self._read(name, value, answer, ahead_ms)
             lost |= lost_now
         self._unreadable.discard(name)
         version, series = parts(answer[0])
-        found, seen = CachedState(version, series, value, ahead_ms, lost=lost), self._seen.get(name)
+        server, moved = str(answer[2]), bool(answer[3])
+        if moved and server != self._moved_to:
+            self._moved_to = server
+            log.warning("Redis has failed over or restarted: it may lack recent changes of groups%s", self._records.of)
+        found, seen = CachedState(version, series, value, ahead_ms, server, False, moved, lost), self._seen.get(name)
         state = self._state(name, found, int(answer[1]))
         if seen is not None and seen.is_of(state):
-            seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
+            # Whether its series goes on stays: a commit may be under way.
+            seen.ahead_ms, seen.server, seen.moved = ahead_ms, server, moved
         else:
             self._keep(name, found)
         return state
@@ -257,9 +271,9 @@ class States(Generic[V, S]):
         records, changes, lost = self._records, dict[Any, Any](), False
         head: Any = None
         for _ in range(READINGS):
-            if len(answer) == 2:
+            if len(answer) == 4:
                 break
-            _, _, text, fields, texts, removed, whole, is_lost = answer
+            text, fields, texts, removed, whole, is_lost = answer[4:]
             if text is None and fields:
                 raise self._sick(name, "the record of its head is missing")
             head = None if text is None else self._head(name, text)

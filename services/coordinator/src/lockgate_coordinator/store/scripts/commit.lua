@@ -2,16 +2,17 @@
 -- ms it may be off; new version; head; ms for which removals are kept; fields of the removed
 -- readers; field and record of each changed reader, in turn (both as msgpack); the new series;
 -- by how many versions an ended series may be older; the caller; for how many ms a refusal
--- reserves the state for the caller's next commit.
+-- reserves the state for the caller's next commit; the server that the caller knows.
 -- Answers {0, new mark, now}. If another caller has reserved the state nothing is changed, and the
--- answer is {ms to wait}. If the mark is another one, or the time too far off, nothing is changed
--- either, and 0 and the state since the expected mark are the answer.
-local mark, now, caller = mark_now(), now_ms(), ARGV[11]
+-- answer is {ms to wait}. If the mark or the server is another one, or the time too far off, nothing
+-- is changed either, and 0 and the state since the expected mark are the answer.
+local mark, now, caller, server = mark_now(), now_ms(), ARGV[11], server_now()
 local ends, holder = string.match(redis.call('HGET', KEYS[1], 'reserved') or '', '(%d+) (.*)')
 if ends and holder ~= caller and now < tonumber(ends) then
   return {ends - now}
 end
-if mark ~= ARGV[1] or (ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3])) then
+local is_late = ARGV[2] ~= '' and math.abs(now - ARGV[2]) > tonumber(ARGV[3])
+if mark ~= ARGV[1] or is_late or is_other(server, ARGV[13]) then
   if ARGV[12] ~= '0' and redis.call('HGET', KEYS[1], 'head') then
     redis.call('HSET', KEYS[1], 'reserved', string.format('%.0f %s', now + ARGV[12], caller))
   end
@@ -47,7 +48,7 @@ if #removed > 0 then
   end
 end
 
-redis.call('HSET', KEYS[1], 'version', new, 'head', ARGV[5], 'mark', new_mark)
+redis.call('HSET', KEYS[1], 'version', new, 'head', ARGV[5], 'mark', new_mark, 'server', server)
 local written = cmsgpack.unpack(ARGV[8])
 for first = 1, #written, AT_ONCE do
   local last = math.min(first + AT_ONCE - 1, #written)

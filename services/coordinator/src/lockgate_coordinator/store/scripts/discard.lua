@@ -2,7 +2,7 @@
 -- which it is kept; the act; a name of this call; the mark of the state that alone may be deleted, or ''.
 -- Deletes whatever is there, without reading the readers. Answers how many readers there were, -1 if an
 -- earlier call of the act has deleted them, -2 if the mark is another one, or nil if there was no group.
-local FIELDS = {'version', 'gone', 'head', 'since', 'mark'}
+local FIELDS = {'version', 'gone', 'head', 'since', 'mark', 'server', 'reserved'}
 
 if ARGV[5] ~= '' and mark_now() ~= ARGV[5] then
   return -2

@@ -16,6 +16,20 @@ local function mark_now()
   return version .. '/'
 end
 
+-- The process of Redis that answers, and its last promotion. The string is empty if Redis does not
+-- allow INFO. If a commit was accepted by another server, this one may lack later commits.
+local function server_now()
+  local info = redis.pcall('INFO', 'server', 'replication')
+  if type(info) ~= 'string' then
+    return ''
+  end
+  return (string.match(info, 'run_id:(%x+)') or '') .. '/' .. (string.match(info, 'master_replid:(%x+)') or '')
+end
+
+local function is_other(server, known)
+  return server ~= '' and known ~= '' and server ~= known
+end
+
 local function parts(mark)
   return string.match(mark, '(%d+)/(.*)')
 end
@@ -80,23 +94,26 @@ local function readers()
   return found
 end
 
--- The state since the mark `known`: {mark, now in ms}. If the mark is another one, also the head,
--- the changed fields, the values of the first of them, and the removed fields. Where the state was
--- not made from the known one, or changes were not recorded since: all fields of readers instead of
--- the changed ones, none removed, 1, and 1 if the known state is certainly lost.
+-- The state since the mark `known`: {mark, now in ms, server, 1 if another one accepted the last
+-- commit}. If the mark is another one, also the head, the changed fields, the values of the first of
+-- them, and the removed fields. Where the state was not made from the known one, or changes were not
+-- recorded since: all fields of readers instead of the changed ones, none removed, 1, and 1 if the
+-- known state is certainly lost.
 local function since_version(known, mark, now)
-  local answer = {mark, string.format('%.0f', now)}
+  local server = server_now()
+  local moved = is_other(server, redis.call('HGET', KEYS[1], 'server') or '')
+  local answer = {mark, string.format('%.0f', now), server, moved and 1 or 0}
   if mark == known then
     return answer
   end
   local since, version = redis.call('HGET', KEYS[1], 'since'), parts(known)
   local whole = not since or tonumber(since) > tonumber(version) or not follows(mark, known)
   local changed = whole and readers() or redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. version, '+inf')
-  answer[3] = redis.call('HGET', KEYS[1], 'head')
-  answer[4] = changed
-  answer[5] = values(changed)
-  answer[6] = whole and {} or redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. version, '+inf')
-  answer[7] = whole and 1 or 0
-  answer[8] = whole and lost(mark, known) or 0
+  answer[5] = redis.call('HGET', KEYS[1], 'head')
+  answer[6] = changed
+  answer[7] = values(changed)
+  answer[8] = whole and {} or redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. version, '+inf')
+  answer[9] = whole and 1 or 0
+  answer[10] = whole and lost(mark, known) or 0
   return answer
 end
