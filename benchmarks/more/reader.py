@@ -24,7 +24,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 from benchmarks.tables import markdown, show, spread
 from lockgate_reader import AlignedConsumer
 from lockgate_reader.columns import SCHEMA
-from lockgate_reader.kafka.client import AHEAD
+from lockgate_reader.kafka import AHEAD
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar

@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient
 
 from lockgate_reader import AlignedConsumer, ConfigurationError, NoStartingOffset
-from lockgate_reader.reading.lost_positions import LostPositions
+from lockgate_reader.reading.logs import Logs
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -152,8 +152,8 @@ def test_a_group_reads_a_topic_that_was_made_anew_from_its_first_record(kafka: K
 
 
 def test_a_broker_without_ids_of_topics_tells_of_no_topic_made_anew() -> None:
-    positions = LostPositions(None, ["t"], 0)  # type: ignore[arg-type]
-    found = [positions.changed({"t": described(number)}) for number in (0, 0, 7, 0, 7, 8)]
+    logs = Logs(None, ["t"], 0, None)  # type: ignore[arg-type]
+    found = [logs.changed({"t": described(number)}) for number in (0, 0, 7, 0, 7, 8)]
     assert found == [[], [], [], [], [], ["t"]]
 
 

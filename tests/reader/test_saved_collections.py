@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lockgate_reader.kafka.client import Collections
+from lockgate_reader.kafka import LEFT_TO_PYTHON, save_collection
 
 CHUNK = 500
 
@@ -57,7 +57,7 @@ def older(generations: list[int]) -> int:
 
 def test_records_that_wait_start_few_collections_of_older_objects() -> None:
     assert older(collections(lambda messages: None)) >= 7
-    assert older(collections(Collections().before)) <= 120 // Collections.LEFT_TO_PYTHON
+    assert older(collections(save_collection)) <= 120 // LEFT_TO_PYTHON
 
 
 def test_garbage_among_older_objects_is_still_collected() -> None:
@@ -65,13 +65,13 @@ def test_garbage_among_older_objects_is_still_collected() -> None:
     record.itself, gone = record, weakref.ref(record)
     gc.collect(0)  # it is an older object from now on
     del record
-    keep(Collections().before, 2 * Collections.LEFT_TO_PYTHON)
+    keep(save_collection, 2 * LEFT_TO_PYTHON)
     assert gone() is None
 
 
 def test_collector_that_the_program_has_disabled_stays_so() -> None:
     gc.disable()
     try:
-        assert collections(Collections().before) == []
+        assert collections(save_collection) == []
     finally:
         gc.enable()

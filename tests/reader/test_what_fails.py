@@ -14,9 +14,8 @@ from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader import AlignedConsumer
-from lockgate_reader.kafka import logs
-from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import KafkaLogs, Unanswered
+from lockgate_reader import kafka as kafka_module
+from lockgate_reader.kafka import KafkaClient, Unanswered
 from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.split import OpenSplit
@@ -220,15 +219,15 @@ def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
     consumer = consumer_of(topic, LOOKS_OFTEN)
     assert next(iter(consumer)).offset() == 0
     looks = list[str]()
-    partitions = reader_of(consumer).client.logs.partitions
+    partitions = reader_of(consumer).client.partitions
 
     def away(topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
         looks.append("away")
         raise Unanswered("the broker is away")
 
-    monkeypatch.setattr(reader_of(consumer).client.logs, "partitions", away)
+    monkeypatch.setattr(reader_of(consumer).client, "partitions", away)
     wait_for(lambda: reader_of(consumer).turn() or len(looks) > 1)
-    monkeypatch.setattr(reader_of(consumer).client.logs, "partitions", partitions)
+    monkeypatch.setattr(reader_of(consumer).client, "partitions", partitions)
     assert next(iter(consumer)).offset() == 1
 
 
@@ -237,13 +236,13 @@ def test_first_list_of_partitions_has_also_those_without_a_leader(
 ) -> None:
     filled(kafka, topic, [2])
     asked = list[bool]()
-    partitions = KafkaLogs.partitions
+    partitions = KafkaClient.partitions
 
-    def listed(logs: KafkaLogs, topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
+    def listed(client: KafkaClient, topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
         asked.append(led)
-        return partitions(logs, topics, led=led)
+        return partitions(client, topics, led=led)
 
-    monkeypatch.setattr(KafkaLogs, "partitions", listed)
+    monkeypatch.setattr(KafkaClient, "partitions", listed)
     consumer = consumer_of(topic, LOOKS_OFTEN)
     next(iter(consumer))
     wait_for(lambda: reader_of(consumer).turn() or len(asked) > 1)
@@ -253,7 +252,7 @@ def test_first_list_of_partitions_has_also_those_without_a_leader(
 def test_a_broker_that_is_away_from_the_beginning_is_an_error(
     topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "CALL_S", 0.1)
+    monkeypatch.setattr(kafka_module, "CALL_S", 0.1)
     with pytest.raises(KafkaFailed, match=f"did not list topic '{topic}'"):
         next(iter(consumer_of(topic, {"bootstrap.servers": "127.0.0.1:9"})))
 
@@ -261,7 +260,6 @@ def test_a_broker_that_is_away_from_the_beginning_is_an_error(
 def test_follower_that_lags_behind_its_leader_is_read_again_later(caplog: pytest.LogCaptureFixture) -> None:
     kafka_client = KafkaClient({"bootstrap.servers": "127.0.0.1:9", "client.rack": "a"})
     lags = Message(topic="t", partition=0, offset=5, error=KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
-    assert kafka_client.is_end(lags)
     assert not kafka_client.is_lost(lags)
     assert "cannot read t-0 for now" in caplog.text
     kafka_client.close()
@@ -274,6 +272,7 @@ def test_list_leaves_out_partitions_without_a_leader_only_if_asked() -> None:
         each.id, each.leader = partition, leader
         topic.partitions[partition] = each
     listed = SimpleNamespace(topics={"t": topic})
-    logs = KafkaLogs({"bootstrap.servers": "127.0.0.1:9"}, lambda name, timeout: listed)
-    assert logs.partitions(["t"]) == [("t", 0), ("t", 1), ("t", 2)]
-    assert logs.partitions(["t"], led=True) == [("t", 0), ("t", 2)]
+    client = KafkaClient({"bootstrap.servers": "127.0.0.1:9"})
+    client._consumer = SimpleNamespace(list_topics=lambda name, timeout: listed)  # type: ignore[assignment]
+    assert client.partitions(["t"]) == [("t", 0), ("t", 1), ("t", 2)]
+    assert client.partitions(["t"], led=True) == [("t", 0), ("t", 2)]

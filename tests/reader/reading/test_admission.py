@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
 from lockgate_reader.place import Key
-from lockgate_reader.reading.admission import LEAST_KEPT, MOST_KEPT, Admission
+from lockgate_reader.reading import admission
+from lockgate_reader.reading.admission import LEAST_KEPT, MOST_KEPT
 
 
 @dataclass
@@ -29,7 +30,8 @@ class Position:
 
 A, B = ("t", 0), ("t", 1)
 DRIFT = 10
-decide: Any = Admission.decide
+read_limit: Any = admission.read_limit
+turned: Any = admission.turned
 TIMES = st.integers(0, 5_000)
 POSITIONS = st.dictionaries(
     st.tuples(st.just("t"), st.integers(0, 9)),
@@ -61,44 +63,32 @@ def test_limit_is_a_drift_above_the_lowest_watermark(
     watermark: int, next_times: tuple[int | None, int | None], limit: int
 ) -> None:
     positions = {A: Position(watermark, next_times[0]), B: Position(900, next_times[1])}
-    assert decide(positions, MAX, DRIFT).limit == limit
-    assert decide(positions, 50, DRIFT).limit == min(50, limit)
+    assert read_limit(positions.values(), MAX, DRIFT) == limit
+    assert read_limit(positions.values(), 50, DRIFT) == min(50, limit)
 
 
 def test_idle_split_limits_nobody() -> None:
     positions = {A: Position(idle=True), B: Position(900)}
-    assert decide(positions, MAX, DRIFT).limit == 910
+    assert read_limit(positions.values(), MAX, DRIFT) == 910
 
 
 @given(POSITIONS, st.just(MAX) | TIMES, st.integers(1, 1_000))
 def test_limit_is_never_above_the_ceiling_and_lets_the_lowest_read(
     positions: dict[Key, Position], ceiling: int, drift: int
 ) -> None:
-    found = decide(positions, ceiling, drift)
-    assert found.limit <= ceiling
+    limit = read_limit(positions.values(), ceiling, drift)
+    assert limit <= ceiling
     counting = [each for each in positions.values() if not each.idle]
     if counting and all(each.next_time is not None for each in counting):
-        assert found.limit == ceiling or any((each.next_time or 0) <= found.limit for each in counting)
+        assert limit == ceiling or any((each.next_time or 0) <= limit for each in counting)
 
 
-@given(POSITIONS, st.just(MAX) | TIMES)
-def test_splits_pause_when_full_and_resume_half_empty(positions: dict[Key, Position], ceiling: int) -> None:
-    found = decide(positions, ceiling, DRIFT)
+@given(POSITIONS)
+def test_splits_pause_when_full_and_resume_half_empty(positions: dict[Key, Position]) -> None:
+    found = turned(positions.values())
     most = max(LEAST_KEPT, MOST_KEPT // len(positions))
-    for key, each in positions.items():
-        assert (key in found.pause) == (not each.paused and each.kept > most)
-        assert (key in found.resume) == (each.paused and each.kept <= most // 2)
-
-
-@given(POSITIONS, st.just(MAX) | TIMES)
-def test_decision_that_was_obeyed_pauses_and_resumes_nothing_more(positions: dict[Key, Position], ceiling: int) -> None:
-    found = decide(positions, ceiling, DRIFT)
-    obeyed = {
-        key: Position(each.value, each.next_time, each.kept, _paused(found, key, each), each.idle)
-        for key, each in positions.items()
-    }
-    assert decide(obeyed, ceiling, DRIFT) == Admission(found.limit, most=found.most)
-
-
-def _paused(found: Admission, key: Key, position: Position) -> bool:
-    return key in found.pause or (position.paused and key not in found.resume)
+    for each in positions.values():
+        assert any(each is one for one in found) == (each.kept <= most // 2 if each.paused else each.kept > most)
+    for each in found:
+        each.paused = not each.paused
+    assert turned(positions.values()) == []

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from lockgate_reader import KafkaFailed
-from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka import KafkaClient
 
 A, B = ("t", 0), ("t", 1)
 

@@ -11,8 +11,7 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 from lockgate_reader.place import AssignedSplit
-from lockgate_reader.reading.records import CHUNK, FetchedRecords, Piece, PieceSize
-from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.split import CHUNK, FetchedRecords, OpenSplit, Piece, next_size
 
 TIMES = st.lists(st.integers(0, 50), min_size=1, max_size=12)
 
@@ -27,8 +26,12 @@ class Kept:
         return self._offset
 
 
-def records(times: list[int], first: int = 0) -> FetchedRecords:
-    return FetchedRecords([Kept(first + offset) for offset in range(len(times))], times, sorted(times))
+def records(times: list[int]) -> FetchedRecords:
+    return FetchedRecords(messages(times), times)
+
+
+def messages(times: list[int], first: int = 0) -> list[Kept]:
+    return [Kept(first + offset) for offset in range(len(times))]
 
 
 def opened() -> OpenSplit:
@@ -47,7 +50,7 @@ def test_a_piece_ends_before_the_first_record_above_the_ceiling(times: list[int]
 def test_rising_limit_returns_all_records_once_in_order(fetches: list[list[int]], limits: list[int], most: int) -> None:
     split, out = opened(), list[int]()
     for times in fetches:
-        split.take(records(times, split.kept))
+        split.take(messages(times, split.kept), times)
     for limit in [*sorted(limits), MAX]:
         while (piece := split.next_piece(limit, most)) is not None:
             assert max(piece.times) <= limit
@@ -63,7 +66,7 @@ def test_rising_limit_returns_all_records_once_in_order(fetches: list[list[int]]
 def piece_of(count: int, at: int = 0) -> Piece:
     fetched = records(list(range(at + count)))
     fetched.at = at
-    return Piece(("t", 0), fetched, at + count)
+    return Piece(opened(), fetched, at + count)
 
 
 @given(st.integers(1, 6), st.integers(0, 3), st.integers(0, 7))
@@ -89,8 +92,7 @@ def test_no_record_is_returned_at_or_after_the_deadline(count: int, deadline: in
 @given(TIMES, st.sets(st.integers(0, 11)))
 def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list[int], bad: set[int]) -> None:
     given_times = [(-1 if n % 2 else 10**15) if n in bad else time for n, time in enumerate(times)]
-    messages = [Kept(n) for n in range(len(times))]
-    found = FetchedRecords(messages, given_times, sorted(given_times), latest=100)
+    found = FetchedRecords(messages(times), given_times, now_ms=0)
     good = [time for n, time in enumerate(times) if n not in bad]
     assert found.left_out == len(times) - len(good)
     assert found.highest == max(good, default=NO_TIMESTAMP)
@@ -99,14 +101,14 @@ def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list
 
 @given(st.lists(st.integers(0, 5_000), min_size=1, max_size=30))
 def test_piece_has_one_record_to_a_chunk_however_slow_the_program(took: list[int]) -> None:
-    size = PieceSize()
+    size = 1
     for each in took:
-        size.took(size.most, each)
-        assert 1 <= size.most <= CHUNK
+        size = next_size(size, size, each)
+        assert 1 <= size <= CHUNK
 
 
 def test_a_program_of_a_second_a_record_gets_pieces_of_one() -> None:
-    size = PieceSize()
+    size = 1
     for turn in range(12):
-        size.took(size.most, 0 if turn < 9 else size.most * 1_000)
-    assert size.most == 1
+        size = next_size(size, size, 0 if turn < 9 else size * 1_000)
+    assert size == 1

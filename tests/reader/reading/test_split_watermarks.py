@@ -6,8 +6,7 @@ from lockgate.duration import Duration
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MIN
-from lockgate_reader.reading.records import FetchedRecords
-from lockgate_reader.reading.split import SplitWatermark
+from lockgate_reader.reading.split import FetchedRecords, SplitWatermark
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 
@@ -21,7 +20,7 @@ def watermark(*times: int, strategy: WatermarkStrategy = MONOTONOUS) -> SplitWat
 
 
 def returned(split: SplitWatermark, messages: Sequence[object], *times: int) -> None:
-    split.returned(FetchedRecords(list(messages), list(times), sorted(times)), 0, len(times))
+    split.returned(FetchedRecords(list(messages), list(times)), 0, len(times))
 
 
 def test_split_without_event_times_is_waited_for_until_its_end() -> None:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lockgate.flink.elements import NO_TIMESTAMP
-from lockgate_reader.kafka.client import keys, offsets, values
-from lockgate_reader.reading.records import Piece
+from lockgate_reader.kafka import keys, offsets, values
+from lockgate_reader.reading.split import Piece
 
 SCHEMA = pa.schema(
     [
@@ -32,7 +32,7 @@ class Columns:
         self._value: list[bytes | None] = []
 
     def add(self, piece: Piece) -> None:
-        topic, partition = piece.key
+        topic, partition = piece.split.key
         messages, count = piece.messages, len(piece.messages)
         self.rows += count
         self._topic.extend(array("i", [self._topics.setdefault(topic, len(self._topics))]) * count)

@@ -21,7 +21,7 @@ from lockgate_http.duration import Duration as Length
 from lockgate_http.errors import ConfigurationError
 from lockgate_reader.config import Options
 from lockgate_reader.group.joined import JoinedPlace
-from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka import KafkaClient
 from lockgate_reader.place import Alone, AssignedSplit, Key, Place, ReaderSplit
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.status import ReaderStatus, metrics_of, status_of
@@ -128,7 +128,7 @@ class AlignedConsumer(Named):
         while (piece := reader.poll(max_records)) is not None:
             columns = Columns()
             while piece is not None:
-                self._batch.setdefault(piece.key, int(piece.messages[0].offset()))
+                self._batch.setdefault(piece.split.key, int(piece.messages[0].offset()))
                 columns.add(piece)
                 piece = None  # freed before the next fetch, as in `_pieces`
                 reader.end_piece()

@@ -6,7 +6,7 @@ offset. The reader numbers the assignments itself, so the numbers are not fencin
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
@@ -14,12 +14,9 @@ from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import COMMITTED_OFFSET, LATEST_OFFSET, NO_STOPPING_OFFSET, KafkaPartitionSplit
-from lockgate_reader.clock import wall_clock_ms
 from lockgate_reader.config import STARTS, Options
-from lockgate_reader.kafka.client import KafkaClient, runs_of, timestamps
-from lockgate_reader.kafka.logs import Unanswered
+from lockgate_reader.kafka import KafkaClient, Unanswered, runs_of, timestamps
 from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
-from lockgate_reader.reading.records import FUTURE_BOUND_MS, FetchedRecords
 from lockgate_reader.reading.split import OpenSplit
 
 log = logging.getLogger("lockgate")
@@ -40,8 +37,8 @@ class Assignment:
         self.fetched = self.left_out = 0
         self.has_more_to_say = self._no_more_splits = False
         self._topic = options.topics[0] if len(options.topics) == 1 else None
-        self._returned: dict[str, ReaderSplit] = {}  # given back, but still assigned to this reader
-        self._finished: dict[str, ReaderSplit] = {}  # read to the stopping offset
+        self._returned: dict[Key, OpenSplit] = {}  # given back, but still assigned to this reader
+        self._finished: dict[Key, OpenSplit] = {}  # read to the stopping offset
         self._discovered: tuple[KafkaPartitionSplit, ...] | None = None
         self._discovery = 0
         self._numbers = count(1)
@@ -64,12 +61,9 @@ class Assignment:
 
     def state(self, **others: Any) -> ReaderState:
         """Return the reader's state: its splits, and the `others`."""
+        returned, finished = (tuple(map(OpenSplit.held, each.values())) for each in (self._returned, self._finished))
         return ReaderState(
-            held=tuple(self.held()),
-            returned=tuple(self._returned.values()),
-            finished=tuple(self._finished.values()),
-            discovered=self._discovered,
-            **others,
+            held=tuple(self.held()), returned=returned, finished=finished, discovered=self._discovered, **others
         )
 
     def held(self) -> list[ReaderSplit]:
@@ -77,9 +71,7 @@ class Assignment:
 
     def rests(self) -> list[KafkaPartitionSplit]:
         """Return the rest of each split that is open, being given back, or read to its end."""
-        closed = {name: each.split for name, each in (self._finished | self._returned).items()}
-        opened = {split.name: split.rest() for split in list(self.splits.values())}
-        return list((closed | opened).values())
+        return [split.rest() for split in (self._finished | self._returned | self.splits).values()]
 
     def positions(self) -> dict[Key, int]:
         """Return the offset of the next record of each split in `rests`."""
@@ -87,8 +79,7 @@ class Assignment:
 
     def kafka_assigned(self, keys: Sequence[Key]) -> None:
         """Open partitions that Kafka's group has assigned."""
-        splits = [KafkaPartitionSplit(*key, COMMITTED_OFFSET) for key in keys]
-        self._open([AssignedSplit(split, next(self._numbers)) for split in splits])
+        self._open([AssignedSplit(KafkaPartitionSplit(*key, COMMITTED_OFFSET), next(self._numbers)) for key in keys])
 
     def kafka_revoked(self, keys: Sequence[Key], *, lost: bool) -> None:
         """Close partitions that Kafka's group revokes, or that others may already read (`lost`)."""
@@ -102,18 +93,16 @@ class Assignment:
     def finish(self, split: OpenSplit) -> None:
         """Close a split that was read to its stopping offset."""
         if split.open:
-            self._finished[split.name] = split.held()
+            self._finished[split.key] = split
             self._close([split])
 
     def go_back(self, positions: Mapping[Key, int]) -> None:
         """Move splits back to `positions`, because the program did not process later records."""
         for key, position in positions.items():
-            split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
-            if split is not None:
+            if key in self._finished:
+                self._returned[key] = self._finished.pop(key)
+            if (split := self.splits.get(key) or self._returned.get(key)) is not None:
                 split.go_to(position)
-            elif name in self._finished:
-                held = self._finished.pop(name)
-                self._returned[name] = replace(held, split=replace(held.split, starting_offset=position))
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
         """Give splits back at `positions`, because the lease ended before the program went on."""
@@ -125,58 +114,56 @@ class Assignment:
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too
-        ordered = sorted(times)  # faster than min() and max() if the times rise
-        if ordered[0] < 0 and any(message.error() is not None for message in messages):
+        if -1 in times and any(message.error() is not None for message in messages):
             return self._take_errors(messages)
-        if self._options.event_time is not None:
-            found = map(self._options.event_time, messages)
-            times = [NO_TIMESTAMP if time is None else int(time) for time in found]
-            ordered = sorted(times)
+        if (event_time := self._options.event_time) is not None:
+            times = [NO_TIMESTAMP if time is None else int(time) for time in map(event_time, messages)]
         changed = []
         for key, start, end in runs_of(messages, self._topic):
             split = self.splits.get(key)
             if split is not None:  # else it was given back a moment ago
-                left, until = split.clip(messages, start, end)
-                if until - left == len(messages):
-                    self._keep(split, messages, times, ordered)
-                elif left < until:
-                    self._keep(split, messages[left:until], part := times[left:until], sorted(part))
                 changed.append(split)
+                if (records := split.take(messages[start:end], times[start:end])) is not None:
+                    self.fetched += len(records.messages)
+                    self.left_out += records.left_out
         return changed
 
     def _take_errors(self, messages: list[Any]) -> list[OpenSplit]:
-        changed = self.take([message for message in messages if not self._client.is_end(message)])
+        changed = self.take([message for message in messages if message.error() is None])
         for message in messages:
-            split = self.splits.get((message.topic(), message.partition()))
-            if message.error() is None or split is None or message.offset() is None:
+            if message.error() is None:
                 continue
-            if self._client.is_lost(message):
+            is_lost, split = self._client.is_lost(message), self.splits.get((message.topic(), message.partition()))
+            if split is None or message.offset() is None:
+                continue
+            if is_lost:
                 self.lost.append((split, message.offset()))
             else:
                 split.end = max(split.end, message.offset())
                 changed.append(split)
         return changed
 
-    def _keep(self, split: OpenSplit, messages: list[Any], times: list[int], ordered: list[int]) -> None:
-        records = FetchedRecords(messages, times, ordered, wall_clock_ms() + FUTURE_BOUND_MS)
-        self.left_out += records.left_out
-        self.fetched += len(messages)
-        split.take(records)
-
     def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
-        numbers = {each.split.split_id: each.number for each in assigned}
-        self._returned = {name: held for name, held in self._returned.items() if numbers.get(name) == held.number}
-        finished = {name for name, held in self._finished.items() if numbers.get(name) == held.number}
-        self._drop([split for split in self.splits.values() if numbers.get(split.name) != split.number])
-        self._give_back([split for split in self.splits.values() if split.name in give_back])
-        here = finished | self._returned.keys() | {each.name for each in self.splits.values()}
-        new = {each.split.split_id: each for each in assigned if each.split.split_id not in here}
-        for name in give_back & new.keys():  # before it was opened
-            self._returned[name] = ReaderSplit(new[name].split, new.pop(name).number, idle=True)
-            self.has_more_to_say = True
-        self._open(list(new.values()))
+        numbers = {_key(each.split): each.number for each in assigned}
 
-    def _drop(self, splits: Sequence[OpenSplit]) -> None:
+        def own(splits: Mapping[Key, OpenSplit]) -> dict[Key, OpenSplit]:
+            return {key: split for key, split in splits.items() if numbers.get(key) == split.number}
+
+        self._returned = own(self._returned)
+        self._drop([split for key, split in self.splits.items() if numbers.get(key) != split.number])
+        self._give_back([split for split in self.splits.values() if split.name in give_back])
+        here = own(self._finished) | self._returned | self.splits
+        new = [each for each in assigned if _key(each.split) not in here]
+        for each in new:
+            if each.split.split_id in give_back:  # before it was opened
+                stop = each.split.stopping_offset
+                split = OpenSplit(each, each.split.starting_offset, stop, self._options.strategy)
+                split.watermark.idle, split.furthest = True, split.position
+                self._returned[split.key] = split
+                self.has_more_to_say = True
+        self._open([each for each in new if each.split.split_id not in give_back])
+
+    def _drop(self, splits: Iterable[OpenSplit]) -> None:
         for split in splits:
             log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
         self._close(splits)
@@ -184,24 +171,24 @@ class Assignment:
     def _give_back(self, splits: Sequence[OpenSplit]) -> None:
         if not splits:
             return
-        held = [split.held() for split in splits]
         if self._options.on_revoked is not None:
-            self._options.on_revoked(held)
-        self._returned |= {each.split.split_id: each for each in held}
+            self._options.on_revoked([split.held() for split in splits])
+        self._returned |= {split.key: split for split in splits}
         self._close(splits)
         self.has_more_to_say = True
 
     def _open(self, assigned: Sequence[AssignedSplit]) -> None:
         if not assigned:
             return
-        starts, opened = self._starts(assigned), list[OpenSplit]()
+        starts = self._starts(assigned)
         stops = {_key(each.split): each.split.stopping_offset for each in assigned}
         latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
-        stops |= self._client.logs.offsets(latest, latest=True)
+        stops |= self._client.offsets(latest, latest=True)
+        opened = list[OpenSplit]()
         for each in assigned:
             key = _key(each.split)
             split = self.splits[key] = OpenSplit(each, starts[key], stops[key], self._options.strategy)
-            self._finished.pop(split.name, None)
+            self._finished.pop(key, None)
             if key in latest and split.position > (split.stop or 0):
                 self.lost.append((split, split.position))
             else:
@@ -212,7 +199,7 @@ class Assignment:
                 self.finish(split)
         self.has_more_to_say = True
 
-    def _close(self, splits: Sequence[OpenSplit]) -> None:
+    def _close(self, splits: Iterable[OpenSplit]) -> None:
         for split in splits:
             split.open = False
             del self.splits[split.key]
@@ -232,11 +219,11 @@ class Assignment:
         """Return all splits of the topics. The first list has partitions without a leader, too: if
         it lacked them, they would count as new later, and start at their first record.
         """
-        keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)
+        keys = self._client.partitions(self._options.topics, led=self._discovered is not None)
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         start = self._options.starting_offsets
         if isinstance(start, datetime):
-            start = self._client.logs.offsets_at(keys, round(start.timestamp() * 1000))
+            start = self._client.offsets_at(keys, round(start.timestamp() * 1000))
         starts = dict.fromkeys(keys, STARTS[start]) if isinstance(start, str) else start
         return tuple(KafkaPartitionSplit(*key, starts.get(key, COMMITTED_OFFSET), stop) for key in keys)
 
@@ -248,13 +235,10 @@ class Assignment:
         if self._options.on_assigned is not None:
             own = self._options.on_assigned(assigned) or {}
             starts |= {key: at for key, at in own.items() if key in starts}
-        latest = [key for key, at in starts.items() if at == LATEST_OFFSET]
-        committed = [key for key, at in starts.items() if at == COMMITTED_OFFSET]
-        starts |= self._client.logs.offsets(latest, latest=True)
-        if committed:
-            there = self._client.committed(committed)
-            starts |= there | self._client.reset_offsets([key for key in committed if key not in there])
-        return starts
+        latest, committed = (
+            [key for key, at in starts.items() if at == word] for word in (LATEST_OFFSET, COMMITTED_OFFSET)
+        )
+        return starts | self._client.offsets(latest, latest=True) | self._client.committed(committed)
 
 
 def _key(split: KafkaPartitionSplit) -> Key:

@@ -3,7 +3,7 @@
     Kafka ── fetch ──► records of each split ── piece ──► the program, record by record
                           │        ▲ limit                    │ what was returned
                           ▼        │                          ▼
-                       Admission.decide  ◄──── positions of the splits
+                          admission  ◄──── positions of the splits
                                    ▲
     Place ◄── state, orders ──► exchange, 10 times a second
 
@@ -20,7 +20,6 @@ fetched records at which it is paused.
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from lockgate.watermark import MAX, MIN
@@ -28,14 +27,12 @@ from lockgate_http.errors import KafkaFailed
 from lockgate_http.history import record
 from lockgate_reader.clock import monotonic_ms, now_s
 from lockgate_reader.config import Options
-from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka import KafkaClient
 from lockgate_reader.place import Key, Orders, Place
-from lockgate_reader.reading.admission import Admission
+from lockgate_reader.reading.admission import read_limit, share, turned
 from lockgate_reader.reading.assignment import Assignment
-from lockgate_reader.reading.ends import Ends
-from lockgate_reader.reading.lost_positions import LostPositions
-from lockgate_reader.reading.records import CHUNK, Piece, PieceSize
-from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.logs import Logs
+from lockgate_reader.reading.split import CHUNK, OpenSplit, Piece, next_size
 
 log = logging.getLogger("lockgate")
 
@@ -54,38 +51,36 @@ class RunningReader:
         self.options, self.client, self.place = options, client, place
         self.lease_s = now_s
         self._max_drift_ms, self._late_ms = options.max_drift_ms, options.idle_timeout_ms
-        self._ends = Ends(client, self._late_ms)
         self.assignment = Assignment(options, client, place)
-        self._lost = LostPositions(client, options.topics, options.discovery_ms)
-        self._size = PieceSize()
+        self._logs = Logs(client, options.topics, options.discovery_ms, self._late_ms)
+        self._size = 1  # of the next piece
         self.orders = Orders(ceiling=MIN)
         self.limit = self._watermark = MIN
         self.attention = False
         self.stopped: bool | None = None
         self.failure: BaseException | None = None
         self._ready: deque[OpenSplit] = deque()
-        self._going: tuple[OpenSplit, Piece] | None = None
+        self._going: Piece | None = None
         self._returned = 0  # records returned in pieces that have ended
         self._moved = False  # whether a record was returned or a split began or ended, since the last decision
         self._blocked = False  # whether a split was read up to the limit since the last decision
         self._left = False
         self._committed_at = monotonic_ms()
-        self._most_kept = self._next_turn = self._began = 0
+        self._next_turn = self._began = 0
         self._empty_at = 0  # when a fetch last returned no records
 
     def open(self) -> None:
-        self._lost.changed(self.client.logs.ask_topics(self.options.topics))  # before any position is used
+        self._logs.changed(self.client.ask_topics(self.options.topics))  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
-            lost = partial(self._on_revoked, lost=True)
-            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, lost)
+            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked)
         self.turn()
 
     def wake(self) -> None:
         """Make `turn` due before the next record is returned."""
         self.attention = True
         if (going := self._going) is not None:
-            going[1].call_back()
+            going.call_back()
 
     def stop(self, *, drain: bool) -> None:
         """Stop reading. With `drain`, the watermark rises to MAX."""
@@ -135,20 +130,18 @@ class RunningReader:
         """Return a piece of at most `most` records; None if no fetched record may be returned."""
         if self.ended or self.lapsed:
             return None
-        most = min(most, self._size.most)
         while True:
             if not self._ready and self._blocked:
                 self._decide()
             if not self._ready:
                 return None
-            split = self._ready[0]
-            piece = split.going = split.next_piece(self.limit, most)
+            split = self._ready.popleft()
+            piece = split.going = split.next_piece(self.limit, min(most, self._size))
             if piece is not None:
-                self._ready.rotate(-1)  # ready splits take turns
-                self._began, self._going = monotonic_ms(), (split, piece)
+                self._ready.append(split)  # ready splits take turns
+                self._began, self._going = monotonic_ms(), piece
                 return piece
-            self._ready.popleft().queued = False
-            split.waits = bool(split.fetched)
+            split.queued, split.waits = False, bool(split.fetched)
             self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
@@ -174,37 +167,36 @@ class RunningReader:
     def begin_piece(self) -> Iterator[Any]:
         """Return an iterator over the current piece. Without it, all records count as returned."""
         assert self._going is not None, "next_piece() comes first"
-        piece = self._going[1]
-        records = piece.begin(self.orders.until, self.lease_s)
+        records = self._going.begin(self.orders.until, self.lease_s)
         if self.attention:  # set before this line, when there was no piece to call back
-            piece.call_back()
+            self._going.call_back()
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
         """End the current piece, which was processed; with `but_one`, all but its last record."""
-        if self._going is None:
+        if (piece := self._going) is None:
             return
-        (split, piece), self._going = self._going, None
+        self._going = None
         piece.call_back()
         count = max(0, piece.returned - but_one)
         if count and self.options.coordinator is not None:
-            record("rows", self.options.coordinator.group, lambda: self._row_fields(split, piece, count))
-        split.account(count)
+            record("rows", self.options.coordinator.group, lambda: self._row_fields(piece, count))
+        piece.split.account(count)
         if count:
             self._moved = True
             self._returned += count
-            self._size.took(count, monotonic_ms() - self._began)
-            if split.finished:
-                self.assignment.finish(split)
+            self._size = next_size(self._size, count, monotonic_ms() - self._began)
+            if piece.split.finished:
+                self.assignment.finish(piece.split)
 
-    def _row_fields(self, split: OpenSplit, piece: Piece, count: int) -> dict[str, Any]:
+    def _row_fields(self, piece: Piece, count: int) -> dict[str, Any]:
         """Return what `lockgate verify` checks for the first `count` records of `piece`."""
         return {
             "source": self.options.source,
             "restores": self.options.on_assigned is not None,
             "read_limit": self.orders.ceiling,
-            "split": split.name,
-            "number": split.number,
+            "split": piece.split.name,
+            "number": piece.split.number,
             "from": piece.messages[0].offset(),
             "to": piece.messages[count - 1].offset() + 1,
             "latest": max(piece.times[:count]),
@@ -213,7 +205,7 @@ class RunningReader:
     @property
     def returned(self) -> int:
         going = self._going  # another thread may ask
-        return self._returned + (0 if going is None else going[1].returned)
+        return self._returned + (0 if going is None else going.returned)
 
     def commit(self, *, wait: bool) -> None:
         self.client.commit(self.assignment.positions(), wait=wait)
@@ -228,9 +220,10 @@ class RunningReader:
             return
         if self.client.subscribed:  # keeps the reader in Kafka's group even if the program is slow
             self._fetch(0, most=1)
-        self._or_end(self._lost.look, self.assignment.splits.values())
-        self._ends.look(self.assignment.splits.values())
-        self._ends.refetch_quiet(self.assignment.splits.values(), now, self._empty_at)
+        splits = self.assignment.splits.values()
+        self._or_end(self._logs.look_for_new_topics, splits)
+        self._logs.look_for_ends(splits)
+        self._logs.refetch_quiet(splits, now, self._empty_at)
         self._exchange()
         if self.assignment.has_more_to_say:
             self._next_turn = now
@@ -257,22 +250,28 @@ class RunningReader:
     def _decide(self) -> None:
         """Update the read limit, the paused partitions, and the splits that may return records."""
         self._moved = self._blocked = False
-        splits = self.assignment.splits
-        decision = Admission.decide(splits, self.orders.ceiling, self._max_drift_ms)
-        self.limit, self._most_kept = decision.limit, decision.most
-        lowest = min((split.watermark.value for split in splits.values() if not split.watermark.idle), default=MIN)
+        splits = self.assignment.splits.values()
+        self.limit = read_limit(splits, self.orders.ceiling, self._max_drift_ms)
+        lowest = min((split.watermark.value for split in splits if not split.watermark.idle), default=MIN)
         self._watermark = max(self._watermark, lowest)
-        self.client.pause(decision.pause)
-        self.client.resume(decision.resume)
-        for key in (*decision.pause, *decision.resume):
-            splits[key].paused = key in decision.pause
+        changed = turned(splits)
+        self.client.pause([split.key for split in changed if not split.paused])
+        self.client.resume([split.key for split in changed if split.paused])
+        for split in changed:
+            split.paused = not split.paused
         self._ready = deque(split for split in self._ready if split.open)
-        for split in splits.values():
+        for split in splits:
             time = split.next_time
-            split.waits = time is not None and time > decision.limit
-            if time is not None and not (split.queued or split.waits):
-                split.queued = True
-                self._ready.append(split)
+            split.waits = time is not None and time > self.limit
+            self._queue(split)
+
+    def _queue(self, split: OpenSplit) -> bool:
+        """Let the records of the split be returned. Return whether this is new."""
+        new = bool(split.fetched) and not (split.queued or split.waits)
+        if new:
+            split.queued = True
+            self._ready.append(split)
+        return new
 
     def _fetch(self, timeout_s: float, most: int = CHUNK) -> bool:
         if self.failure is not None:
@@ -288,20 +287,18 @@ class RunningReader:
             raise
 
     def _take(self, most: int, timeout_s: float) -> bool:
-        messages, full = self.client.fetch(most, timeout_s), False
+        messages, full, most_kept = self.client.fetch(most, timeout_s), False, share(len(self.assignment.splits))
         if not messages:
             self._empty_at = monotonic_ms()
         for split in self.assignment.take(messages):
-            if split.fetched and not (split.queued or split.waits):
-                self._moved = split.queued = True
-                self._ready.append(split)
-            full = full or (split.kept > self._most_kept // (1 + self._moved) and not split.paused)
+            self._moved = self._queue(split) or self._moved
+            full = full or (split.kept > most_kept // (1 + self._moved) and not split.paused)
             if split.finished:
                 self._moved = True
                 self.assignment.finish(split)
         if self.assignment.lost:
             self._moved = True
-            self._lost.take(self.assignment.lost, list(self.assignment.splits.values()))
+            self._logs.move_lost(self.assignment.lost, self.assignment.splits.values())
         if full:
             self._decide()
         return bool(messages)

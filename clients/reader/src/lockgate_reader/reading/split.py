@@ -1,9 +1,17 @@
-"""One partition being read: its position, its fetched records, its watermark, and its end."""
+"""One partition being read: its position, its fetched records, its watermark, and its end.
 
-from bisect import bisect_left
+Records are returned in the order of their offsets, so the first one whose event time is above the
+read limit holds back all that follow. The program gets those of a *piece* from an iterator that
+consists of C functions, so no Python code runs for each record unless a lease runs, whose end is
+checked before each record.
+"""
+
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Sequence
-from operator import methodcaller
+from collections.abc import Callable, Iterator
+from itertools import compress, repeat
+from math import inf
+from operator import length_hint, methodcaller
 from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
@@ -12,12 +20,102 @@ from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX, MIN
 from lockgate_reader import clock
 from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
-from lockgate_reader.reading.records import FetchedRecords, Piece
 
+FUTURE_BOUND_MS = 86_400_000
+# How many records are fetched at once, and the largest size of a piece. With more, each fetch would
+# start Python's garbage collector, which runs after 700 new objects.
+CHUNK = 650
+PIECE_MS = 100
 # How long Kafka's answer about an end is valid, which is longer than Kafka takes for a slow answer.
 FRESH_MS = 3_000
 
 _offset = methodcaller("offset")
+
+
+class FetchedRecords:
+    """Records of one fetch, and their event times in ms, of which the first `at` were returned.
+
+    The `left_out` times below 0, or more than `FUTURE_BOUND_MS` after `now_ms`, are stored as
+    `NO_TIMESTAMP`, which is below every limit.
+    """
+
+    __slots__ = ("_rises", "at", "highest", "left_out", "messages", "times")
+
+    def __init__(self, messages: list[Any], times: list[int], now_ms: float = inf) -> None:
+        self.at = self.left_out = 0
+        ordered, latest = sorted(times), now_ms + FUTURE_BOUND_MS  # faster than min() and max() if the times rise
+        if ordered[0] < 0 or ordered[-1] > latest:
+            times = [time if 0 <= time <= latest else NO_TIMESTAMP for time in times]
+            ordered, self.left_out = sorted(times), times.count(NO_TIMESTAMP)
+        self.messages, self.times = messages, times
+        self.highest, self._rises = ordered[-1], times == ordered
+
+    def admitted(self, limit: int, most: int) -> int:
+        """Return the end index of the next `most` records, or of those up to `limit` (ms)."""
+        end = min(len(self.messages), self.at + most)
+        if self.highest <= limit:
+            return end
+        if self._rises:
+            return bisect_right(self.times, limit, self.at, end)
+        return next((index for index in range(self.at, end) if self.times[index] > limit), end)
+
+    def latest(self, start: int, end: int) -> int:
+        """Return the highest event time (ms) between the index `start` and `end`."""
+        if end - start == len(self.times):
+            return self.highest
+        return self.times[end - 1] if self._rises else max(self.times[start:end])
+
+
+class Piece:
+    """Records of `split` that are returned together: `fetched`, from its `at` to the index `end`.
+
+    Each record that `begin` returns consumes one element of an `itertools.repeat`, whose remaining
+    length gives the number of records returned. The iterator has its own list, and ends once any
+    thread empties this list.
+    """
+
+    __slots__ = ("_list", "_ticks", "fetched", "messages", "split", "times")
+
+    def __init__(self, split: "OpenSplit", fetched: FetchedRecords, end: int) -> None:
+        self.split, self.fetched = split, fetched
+        self.messages, self.times = fetched.messages[fetched.at : end], fetched.times[fetched.at : end]
+        self._list, self._ticks = list[Any](), repeat(True, 0)
+
+    def begin(self, until: float, now_s: Callable[[], float]) -> Iterator[Any]:
+        """Return an iterator over the messages. It ends when the time `now_s()` reaches `until`."""
+        self._list, self._ticks = self.messages.copy(), repeat(True, len(self.messages))
+        messages = iter(self._list)
+        return compress(messages if until == inf else _before(until, now_s, messages), self._ticks)
+
+    @property
+    def returned(self) -> int:
+        """Return how many records were returned; all of them if `begin` was not called."""
+        return len(self.messages) - length_hint(self._ticks)
+
+    @property
+    def position(self) -> int | None:
+        count = self.returned
+        return int(self.messages[count - 1].offset()) + 1 if count else None
+
+    def call_back(self) -> None:
+        """Prevent the rest of the piece from being returned. Any thread may call this."""
+        self._list.clear()
+
+
+def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -> Iterator[Any]:
+    for message in messages:
+        if now_s() >= until:
+            return
+        yield message
+
+
+def next_size(size: int, count: int, took_ms: int) -> int:
+    """Return the size of the next piece, which the program should process in `PIECE_MS`, after it
+    took `took_ms` for `count` records of one of at most `size`.
+    """
+    if took_ms <= PIECE_MS // 2:
+        return min(CHUNK, max(size, count * 2))
+    return size if took_ms <= PIECE_MS else max(1, min(CHUNK, count * PIECE_MS // took_ms))
 
 
 class OpenSplit:
@@ -57,19 +155,21 @@ class OpenSplit:
         """Return the event time (ms) of the next record; None if it is not fetched."""
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
-    def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
-        """Return the range, within `start` to `end`, of messages from the position to `stop`."""
-        if messages[start].offset() < self._position:
-            start = bisect_left(messages, self._position, start, end, key=_offset)
-        if self.stop is not None and messages[end - 1].offset() >= self.stop:
+    def take(self, messages: list[Any], times: list[int]) -> FetchedRecords | None:
+        """Keep those messages that are between the position and `stop`, and return them, if any."""
+        start, end = 0, len(messages)
+        if messages[0].offset() < self._position:
+            start = bisect_left(messages, self._position, key=_offset)
+        if self.stop is not None and messages[-1].offset() >= self.stop:
             self.end = max(self.end, self.stop)
-            end = bisect_left(messages, self.stop, start, end, key=_offset)
-        return start, end
-
-    def take(self, records: FetchedRecords) -> None:
+            end = bisect_left(messages, self.stop, start, key=_offset)
+        if start == end:
+            return None
+        records = FetchedRecords(messages[start:end], times[start:end], clock.wall_clock_ms())
         self.fetched.append(records)
-        self.kept += len(records.messages)
+        self.kept += end - start
         self._silent = self.quiet_since = None
+        return records
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
         """Return the next piece, of at most `most` records up to the read limit `limit` (ms)."""
@@ -78,7 +178,7 @@ class OpenSplit:
         records = self.fetched[0]
         end = records.admitted(limit, most)
         if end > records.at:
-            return Piece(self.key, records, end)
+            return Piece(self, records, end)
         self.watermark.waits(records.messages[records.at], records.times[records.at])
         return None
 
@@ -88,7 +188,7 @@ class OpenSplit:
         if piece is None or not count:
             return
         records, at = piece.fetched, piece.fetched.at
-        self._position = records.messages[at + count - 1].offset() + 1
+        self._position = piece.messages[count - 1].offset() + 1
         records.at += count
         self.kept -= count
         self.watermark.returned(records, at, at + count)

@@ -1,1 +1,0 @@
-"""Access to Kafka for `reading`. Only this package calls Kafka's client."""
