@@ -6,7 +6,7 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.watermark import MIN
 from lockgate.wire.events import SplitState
 from lockgate_http.group.source_status import SourceStatus
-from lockgate_reader.group.standing import NOBODY_HELD, UNKNOWN, standing
+from lockgate_reader.group.holdings import NOBODY_HELD, UNKNOWN, standing
 from lockgate_reader.place import ReaderSplit, ReaderState
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
+from lockgate.flink.splits import COMMITTED_OFFSET, LATEST_OFFSET
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.config import EARLIEST, LATEST
 from lockgate_reader.place import Key, NoStartingOffset
@@ -203,9 +204,16 @@ class KafkaClient:
             found += [(topic, partition) for partition, each in every if each.leader >= 0 or not led]
         return found
 
-    def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return where these partitions start: at their committed offsets, or by `reset`. Raises
-        `NoStartingOffset` if one has neither.
+    def resolved(self, offsets: Mapping[Key, int]) -> dict[Key, int]:
+        """Return `offsets` without the words `LATEST_OFFSET` and `COMMITTED_OFFSET`."""
+        latest, committed = (
+            [key for key, at in offsets.items() if at == word] for word in (LATEST_OFFSET, COMMITTED_OFFSET)
+        )
+        return {**offsets, **self.offsets(latest, latest=True), **self._committed(committed)}
+
+    def _committed(self, keys: Sequence[Key]) -> dict[Key, int]:
+        """Return the committed offsets of these partitions. Without one, `reset` decides. Raises
+        `NoStartingOffset` if that is not set.
         """
         if not keys:
             return {}

@@ -1,26 +1,22 @@
 """The place (`lockgate_reader.place`) of a reader in an alignment group. It calls the coordinator
 in a thread of its own. A `Membership` sends the reports, as for a Spark query.
 
-**Subtask numbers.** Each process is one reader of the source, under the lowest number that no other
-reader uses. If a process was suspended for so long that another one now uses its number, it takes a
-different number.
-
-**Exchanges.** Unless Kafka's own group assigns the splits, the coordinator does so in answers to
-*exchanges* (`holdings`). One is sent every update interval, and at once if the coordinator waits
-for a change or announces one, or if the lease has ended. Announcements may be outdated, so they
-only make the reader send its next exchange earlier.
-
-**Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
-record is returned under any `on_outage` policy, because another reader may have the splits by then.
+Unless Kafka's own group assigns the splits, the coordinator does so in answers to *exchanges*
+(`holdings`). One is sent every update interval, and at once if the coordinator waits for a change
+or announces one, or if the lease has ended. Announcements may be outdated, so they only make the
+reader send its next exchange earlier. If the coordinator is unreachable, the lease keeps running.
+Once it has ended, no record is returned under any `on_outage` policy, because another reader may
+have the splits by then.
 """
 
 import logging
 import os
 import socket
 import threading
+import time
 import uuid
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
 from math import inf
 from typing import Any
 
@@ -38,15 +34,13 @@ from lockgate_http.group.membership import Membership
 from lockgate_http.group.outage import ASK_AGAIN_S, Coordination
 from lockgate_reader.clock import now_s
 from lockgate_reader.config import Options
-from lockgate_reader.group.holdings import Holdings, SplitLease
-from lockgate_reader.group.standing import UNKNOWN, standing
+from lockgate_reader.group.holdings import UNKNOWN, Holdings, SplitLease, standing
 from lockgate_reader.place import Orders, Place, ReaderState
 
 log = logging.getLogger("lockgate")
 
 _END_S = 5.0  # timeout of `leave`: longer than a call and its retries
 _LEAST_S = 0.02  # the shortest pause between two rounds
-_OVER_S = 0.05  # the pause between two exchanges after the lease has ended
 
 
 class JoinedPlace(Place):
@@ -76,43 +70,37 @@ class JoinedPlace(Place):
         bounded = options.ending_offsets is not None
         self._holdings = Holdings(self._run_name, discovery_ms=options.discovery_ms, bounded=bounded)
         self._lease = SplitLease() if self._assigns else SplitLease(until=inf)
-        self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
-        self._heard_as: tuple[int, int] | None = None  # the registration whose event stream is read
+        self._exchange_at = -inf
+        self._heard_as: tuple[int, int] | None = None  # the registration of the last exchange
 
     def _join(self) -> None:
         name, self._subtask = self._run_name, -1  # not known yet
         self._session = GroupSession.joined(self._coordinator)
         self._membership = Membership(self._session, self._coordinator, self._agreement, self._source, name, name)
 
-    # -- for the consumer, on the thread that reads --
-
     def enter(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        with self._session.changed:
-            if self._failed is not None:
-                raise self._failed
-            self._state, self._heard_at, self._poked = state, now_s(), True
-            self._session.changed.notify_all()
-            return self._orders
+        if self._failed is not None:
+            raise self._failed
+        with self._news():
+            self._state, self._heard_at = state, now_s()
+        return self._orders
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        with self._session.changed:
-            if self._assigns:
+        if self._assigns:
+            with self._news():
                 self._holdings.sends(event)
-            self._poked = True
-            self._session.changed.notify_all()
 
     def source_events(self) -> list[object]:
         with self._session.changed:
             return self._holdings.events()
 
     def leave(self, state: ReaderState) -> None:
-        with self._session.changed:
+        with self._news():
             self._closed = True
-            self._session.changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(_END_S)
         self._leave(state)
@@ -120,7 +108,13 @@ class JoinedPlace(Place):
     def abandon(self) -> None:
         self._abandoned = True
 
-    # -- on the place's own thread --
+    @contextmanager
+    def _news(self) -> Iterator[None]:
+        """Wake the place's own thread, on which the methods below run, after a change."""
+        with self._session.changed:
+            yield
+            self._poked = True
+            self._session.changed.notify_all()
 
     def _run(self) -> None:
         while True:
@@ -212,8 +206,8 @@ class JoinedPlace(Place):
         return reader if blocker.split is None else f"partition {blocker.split} of {reader}"
 
     def _splits_are_due(self, state: ReaderState, epoch: int) -> bool:
-        return (self._session.outage.asks_now and now_s() >= self._not_before) and (
-            epoch != self._exchanged_epoch
+        return self._session.outage.asks_now and (
+            self._heard_as != (self._subtask, epoch)
             or now_s() >= self._exchange_at
             or self._holdings.has_news
             or (bool(self._holdings.assigned) and self._lease.is_over(now_s()))
@@ -224,22 +218,17 @@ class JoinedPlace(Place):
         sent, sent_at = self._holdings.exchange(state, epoch), now_s()
         try:
             answer = self._session.client.exchange_splits(self._source, self._subtask, sent)
-        except Interrupted:
-            return
         except (NotRegistered, Stale):
             self._membership.invalidate()  # so the next report registers the reader again
             return
         except Unreachable as error:
-            self._not_before = now_s() + ASK_AGAIN_S
             held = f"{self._source} keeps reading until the lease of its partitions expires"
             self._session.outage.begins(error, held)
             return
         with self._session.changed:
             self._holdings.answered(sent, answer, state)
             self._lease = self._lease.renewed(sent_at, answer.lease_ms, now_s(), settled=self._holdings.settled)
-        self._exchange_at, self._exchanged_epoch = sent_at + self._session.update_interval_s, epoch
-        if self._lease.is_over(now_s()):
-            self._not_before = now_s() + _OVER_S
+        self._exchange_at = sent_at + self._session.update_interval_s
         self._session.tell(answer.alignment)
         if self._heard_as != (heard_as := (self._subtask, epoch)):
             self._heard_as = heard_as
@@ -258,7 +247,8 @@ class JoinedPlace(Place):
                             return
                         failures = 0
                         if revision is not None:
-                            self._hear(revision)
+                            with self._news():
+                                self._holdings.hears(revision)
             except (NotRegistered, Stale):
                 return  # the reader registers again, and an exchange opens the stream of its new epoch
             except Unstreamed as error:
@@ -267,13 +257,6 @@ class JoinedPlace(Place):
             except AlignmentError as error:
                 log.debug("the event stream of assignments failed, retrying: %s", error)
             await pace.sleep(pause_s(failures, pace.chance()))
-
-    def _hear(self, revision: float) -> None:
-        with self._session.changed:
-            self._holdings.hears(revision)
-            if self._holdings.has_news:
-                self._poked = True
-                self._session.changed.notify_all()
 
     def _leave(self, state: ReaderState) -> None:
         self._heard_as = None
@@ -290,14 +273,14 @@ class JoinedPlace(Place):
         if epoch is None or self._failed is not None:
             return
         sent = self._holdings.farewell(state, epoch)
-        gives_up, pause = min(now_s() + _END_S, self._lease.until), threading.Event()
+        gives_up = min(now_s() + _END_S, self._lease.until)
         while True:
             try:
                 self._session.client.exchange_splits(self._source, self._subtask, sent)
+                return
             except AlignmentError as error:
-                if isinstance(error, Unreachable) and now_s() < gives_up:
-                    pause.wait(ASK_AGAIN_S)
-                    continue
-                said = "group %s: the partitions of %s were not given back, so others get them when the lease ends: %s"
-                log.warning(said, self._session.group, self._source, error)
-            return
+                if not isinstance(error, Unreachable) or now_s() >= gives_up:
+                    said = "the partitions of %s were not given back, so others get them when the lease ends"
+                    log.warning(f"group %s: {said}: %s", self._session.group, self._source, error)
+                    return
+            time.sleep(ASK_AGAIN_S)

@@ -180,23 +180,24 @@ class Assignment:
     def _open(self, assigned: Sequence[AssignedSplit]) -> None:
         if not assigned:
             return
-        starts = self._starts(assigned)
-        stops = {_key(each.split): each.split.stopping_offset for each in assigned}
-        latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
-        stops |= self._client.offsets(latest, latest=True)
-        opened = list[OpenSplit]()
+        starts = {_key(each.split): each.split.starting_offset for each in assigned}
+        if self._options.on_assigned is not None:
+            own = self._options.on_assigned(assigned) or {}
+            starts |= {key: at for key, at in own.items() if key in starts}
+        starts = self._client.resolved(starts)  # EARLIEST_OFFSET is left, which Kafka's client has as well
+        ends = {_key(each.split): stop for each in assigned if (stop := each.split.stopping_offset) is not None}
+        stops, finished = self._client.resolved(ends), list[OpenSplit]()
         for each in assigned:
             key = _key(each.split)
-            split = self.splits[key] = OpenSplit(each, starts[key], stops[key], self._options.strategy)
+            split = self.splits[key] = OpenSplit(each, starts[key], stops.get(key), self._options.strategy)
             self._finished.pop(key, None)
-            if key in latest and split.position > (split.stop or 0):
+            if ends.get(key) == LATEST_OFFSET and split.position > stops[key]:
                 self.lost.append((split, split.position))
-            else:
-                opened.append(split)
+            elif split.finished:
+                finished.append(split)
         self._client.assign(starts)
-        for split in opened:
-            if split.finished:
-                self.finish(split)
+        for split in finished:
+            self.finish(split)
         self.has_more_to_say = True
 
     def _close(self, splits: Iterable[OpenSplit]) -> None:
@@ -226,19 +227,6 @@ class Assignment:
             start = self._client.offsets_at(keys, round(start.timestamp() * 1000))
         starts = dict.fromkeys(keys, STARTS[start]) if isinstance(start, str) else start
         return tuple(KafkaPartitionSplit(*key, starts.get(key, COMMITTED_OFFSET), stop) for key in keys)
-
-    def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
-        """Return the starting offset of each split, which `on_assigned` may change. Of the
-        constants, only `EARLIEST_OFFSET` is left, which Kafka's client has as well.
-        """
-        starts = {_key(each.split): each.split.starting_offset for each in assigned}
-        if self._options.on_assigned is not None:
-            own = self._options.on_assigned(assigned) or {}
-            starts |= {key: at for key, at in own.items() if key in starts}
-        latest, committed = (
-            [key for key, at in starts.items() if at == word] for word in (LATEST_OFFSET, COMMITTED_OFFSET)
-        )
-        return starts | self._client.offsets(latest, latest=True) | self._client.committed(committed)
 
 
 def _key(split: KafkaPartitionSplit) -> Key:
