@@ -15,7 +15,7 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader import AlignedConsumer
 from lockgate_reader import kafka as kafka_module
-from lockgate_reader.kafka import KafkaClient, Unanswered
+from lockgate_reader.kafka import KafkaClient
 from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.split import OpenSplit
@@ -223,7 +223,7 @@ def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
 
     def away(topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
         looks.append("away")
-        raise Unanswered("the broker is away")
+        raise KafkaFailed("the broker is away")
 
     monkeypatch.setattr(reader_of(consumer).client, "partitions", away)
     wait_for(lambda: reader_of(consumer).turn() or len(looks) > 1)

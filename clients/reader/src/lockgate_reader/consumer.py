@@ -243,9 +243,14 @@ class AlignedConsumer(Named):
         a `with` block does the same, but after an error the current record or batch counts as not
         returned, and nothing is committed.
         """
-        self._close(failed=False)
+        self.__exit__(None)
 
-    def _close(self, *, failed: bool) -> None:
+    def __enter__(self) -> "Self":
+        self._handle_sigterm(True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        failed = kind is not None
         self._handle_sigterm(False)
         if self._dropped is not None:
             self._dropped.detach()
@@ -261,18 +266,11 @@ class AlignedConsumer(Named):
                 finally:  # else the splits would be this consumer's for ever
                     reader.close()
 
-    def __enter__(self) -> "Self":
-        self._handle_sigterm(True)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
-        self._close(failed=kind is not None)
-
     async def __aenter__(self) -> "Self":
         return self.__enter__()
 
     async def __aexit__(self, kind: type[BaseException] | None, *raised: object) -> None:
-        await asyncio.to_thread(self._close, failed=kind is not None)
+        await asyncio.to_thread(self.__exit__, kind)
 
     def _handle_sigterm(self, handles: bool) -> None:
         """Install or remove a SIGTERM handler. One that the program has installed is kept."""

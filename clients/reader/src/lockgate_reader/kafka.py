@@ -66,10 +66,6 @@ _collections = count(1)  # of this process
 keys, values = partial(map, Message.key), partial(map, Message.value)
 
 
-class Unanswered(KafkaFailed):
-    """Raised if Kafka did not answer a query about its topics. A later query may succeed."""
-
-
 class KafkaClient:
     """A Kafka consumer with the user's settings `kafka`, for one thread, and queries for topics and
     their logs. Its methods raise `KafkaFailed`. `reset` is the user's auto.offset.reset:
@@ -270,7 +266,7 @@ class KafkaClient:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _topic(self, client: Consumer | AdminClient, topic: str) -> Any:
-        with self._failing(f"did not list topic {topic!r}", Unanswered):
+        with self._failing(f"did not list topic {topic!r}"):
             return client.list_topics(topic, timeout=CALL_S).topics[topic]
 
     def _do(self, what: str, partitions: list[TopicPartition]) -> None:
@@ -292,17 +288,15 @@ class KafkaClient:
             time.sleep(_AGAIN_S)
 
     @contextmanager
-    def _failing(self, what: str, kind: type[KafkaFailed] = KafkaFailed) -> Iterator[None]:
-        """Raise errors of Kafka's client as `kind`, which say `what` Kafka did."""
+    def _failing(self, what: str) -> Iterator[None]:
+        """Raise errors of Kafka's client as `KafkaFailed`, which says `what` Kafka did."""
         try:
             yield
         except KafkaException as error:
-            raise self._failed(what, error, kind) from error
+            raise self._failed(what, error) from error
 
-    def _failed(
-        self, what: str, error: BaseException | KafkaError, kind: type[KafkaFailed] = KafkaFailed
-    ) -> KafkaFailed:
-        return kind(f"Kafka at {self._where} {what}: {_said(error)}; see the brokers, and kafka=")
+    def _failed(self, what: str, error: BaseException | KafkaError) -> KafkaFailed:
+        return KafkaFailed(f"Kafka at {self._where} {what}: {_said(error)}; see the brokers, and kafka=")
 
     def _forget_committed(self, partitions: Iterable[TopicPartition]) -> None:
         for each in partitions:

@@ -1,8 +1,5 @@
-"""The splits of one reader. They are opened and closed by the orders of the reader's `Place`, and
-get the fetched messages.
-
-**Kafka's own consumer group** may assign the partitions instead. Each then starts at its committed
-offset. The reader numbers the assignments itself, so the numbers are not fencing tokens.
+"""The splits of one reader. They are opened and closed by the orders of the reader's `Place`, or by
+Kafka's own consumer group, and get the fetched messages.
 """
 
 import logging
@@ -14,8 +11,9 @@ from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import COMMITTED_OFFSET, LATEST_OFFSET, NO_STOPPING_OFFSET, KafkaPartitionSplit
+from lockgate_http.errors import KafkaFailed
 from lockgate_reader.config import STARTS, Options
-from lockgate_reader.kafka import KafkaClient, Unanswered, runs_of, timestamps
+from lockgate_reader.kafka import KafkaClient, runs_of, timestamps
 from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.split import OpenSplit
 
@@ -78,7 +76,7 @@ class Assignment:
         return {_key(split): split.starting_offset for split in self.rests()}
 
     def kafka_assigned(self, keys: Sequence[Key]) -> None:
-        """Open partitions that Kafka's group has assigned."""
+        """Open partitions that Kafka's group has assigned. Their numbers are no fencing tokens."""
         self._open([AssignedSplit(KafkaPartitionSplit(*key, COMMITTED_OFFSET), next(self._numbers)) for key in keys])
 
     def kafka_revoked(self, keys: Sequence[Key], *, lost: bool) -> None:
@@ -209,7 +207,7 @@ class Assignment:
     def _discover(self, number: int) -> None:
         try:
             self._discovered = self._listed()
-        except Unanswered as error:
+        except KafkaFailed as error:  # a fetch fails as well if this does not pass
             if self._discovered is None:
                 raise
             log.warning("%s; looking for new partitions again later", error)

@@ -65,9 +65,8 @@ class Logs:
             self._ends_asked_at = (now, wall_clock_ms())
             self._ends = self._client.ask_ends(keys)
         for split in splits:
-            until = split.silent_until(now)
-            if until is not None:
-                split.watermark.silent(None if self._late_ms is None else until - self._late_ms - 1)
+            if (silence := split.silence(now)) is not None:
+                split.watermark.silent(None if self._late_ms is None else silence[1] - self._late_ms - 1)
             split.watermark.emit()
 
     def refetch_quiet(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
@@ -77,7 +76,7 @@ class Logs:
         """
         found = []
         for split in splits:
-            going = split.fetched or split.paused or split.silent_until(now_ms) is not None
+            going = split.fetched or split.paused or split.silence(now_ms)
             if going or split.quiet_since is None or now_ms - empty_ms > OFTEN_MS:
                 split.quiet_since = now_ms
             elif now_ms - split.quiet_since >= QUIET_MS:

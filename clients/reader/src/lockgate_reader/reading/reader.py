@@ -1,12 +1,5 @@
 """The loop of one reader.
 
-    Kafka ── fetch ──► records of each split ── piece ──► the program, record by record
-                          │        ▲ limit                    │ what was returned
-                          ▼        │                          ▼
-                          admission  ◄──── positions of the splits
-                                   ▲
-    Place ◄── state, orders ──► exchange, 10 times a second
-
 The program gets records in pieces. A piece has records of one split, none of them above the read
 limit. A record counts as returned only once the program has taken it. All other work is done in
 `RunningReader.turn` between two pieces, so no watermark is ahead of the records that the program
@@ -236,13 +229,12 @@ class RunningReader:
     def _exchange(self) -> None:
         self._moved, now = True, monotonic_ms()
         splits, late_ms = self.assignment.splits.values(), self._late_ms
-        silent = late_ms is not None and all(split.silent_ms(now) > late_ms for split in splits)
-        idle = bool(splits) and (silent or all(split.watermark.idle for split in splits))
+        idle = late_ms is not None and all((split.silence(now) or (0, 0))[0] > late_ms for split in splits)
         # The event time up to which each split is fetched. Splits read to their end are left out.
         fetched = [
             max((records.highest for records in split.fetched), default=self._watermark)
             for split in splits
-            if split.fetched or split.silent_until(now) is None
+            if split.fetched or not split.silence(now)
         ]
         reach = max(self._watermark, min(fetched, default=self._watermark))
         self.orders = self.assignment.exchange(reach, idle=idle)

@@ -216,16 +216,13 @@ class OpenSplit:
         else:
             self._silent = (self._silent[0] if self._silent else asked[0], *asked)
 
-    def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) at which Kafka last confirmed that no record is left;
-        None if that was over `FRESH_MS` before the monotonic time `now_ms`, or if records came.
+    def silence(self, now_ms: int) -> tuple[int, int] | None:
+        """Return for how long (ms), and until which wall-clock time (ms), Kafka has confirmed that
+        no record is left; None if records came, or if it last did so over `FRESH_MS` before the
+        monotonic time `now_ms`.
         """
         silent = self._silent  # another thread may ask
-        return silent[2] if silent and now_ms - silent[1] <= FRESH_MS else None
-
-    def silent_ms(self, now_ms: int) -> int:
-        """Return for how long (ms) Kafka has confirmed that no record is left to fetch."""
-        return self._silent[1] - self._silent[0] if self._silent and self.silent_until(now_ms) is not None else 0
+        return (silent[1] - silent[0], silent[2]) if silent and now_ms - silent[1] <= FRESH_MS else None
 
     @property
     def finished(self) -> bool:

@@ -68,7 +68,7 @@ def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
 def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
     """Return what the paused splits wait for; "" if no split is paused or another can be read."""
     now, opened = monotonic_ms(), list(reader.assignment.splits.values())
-    at_end = {split.name for split in opened if split.silent_until(now) is not None}
+    at_end = {split.name for split in opened if split.silence(now)}
     going = any(not (each.paused or each.idle or each.split.split_id in at_end) for each in splits)
     if going or not any(split.paused for split in splits):
         return ""
