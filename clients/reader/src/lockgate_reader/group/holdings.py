@@ -1,10 +1,8 @@
 """Tracks which splits a reader should have, and until when, according to the coordinator's answers,
 and composes what the reader tells it. This module does no I/O; its caller, `joined`, holds a lock.
 
-A request to the coordinator (`SplitExchange`) lists all splits that the reader has, and the answer
-(`SplitAnswer`) lists those to add, to give back and to stop. A split that is neither in the request
-nor added by the answer no longer belongs to the reader. If an answer is lost, the next request
-contains everything again.
+A split that is neither in a request (`SplitExchange`) nor added by its answer (`SplitAnswer`) no
+longer belongs to the reader. If an answer is lost, the next request contains everything again.
 
 A split that starts at `LATEST_OFFSET` is *unresolved* until a request with its actual offset is
 answered. Until then, no record is returned: another reader that got the split before that would
@@ -168,11 +166,9 @@ class SplitLease:
     """The lease of a reader's splits, in seconds of its own clock. No record may be returned at or
     after `until`, a deadline that the request of `sent_at` has set.
 
-    Measured by the reader's clock, it is shorter than the coordinator's by the fraction r, and it
-    begins when the request was sent. So it ends before the coordinator assigns the splits to
-    another reader (docs/internals/protocol.md, "Leases and fencing of splits"). A process may still
-    be suspended between its look at the clock and the next line of the user's program. Only fencing
-    tokens close this gap (`AlignedConsumer.number_of`).
+    It begins when the request was sent, and is shorter than the coordinator's by the fraction r. So
+    it ends before the coordinator assigns the splits to another reader (docs/internals/protocol.md,
+    "Leases and fencing of splits").
     """
 
     until: float = -inf

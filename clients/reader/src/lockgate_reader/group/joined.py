@@ -22,6 +22,7 @@ from typing import Any
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import CatchUp
+from lockgate.wire.split_events import SplitExchange
 from lockgate_http.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable, Unstreamed
 from lockgate_http.calls.listener import STREAM_AGAIN_S, alive
 from lockgate_http.calls.retry import Pace, pause_s
@@ -259,20 +260,16 @@ class JoinedPlace(Place):
             await pace.sleep(pause_s(failures, pace.chance()))
 
     def _leave(self, state: ReaderState) -> None:
-        self._heard_as = None
-        if self._assigns:
-            self._say_farewell(state)
+        self._heard_as, epoch = None, self._membership.epoch(self._subtask)
+        if self._assigns and self._failed is None and epoch is not None:
+            self._say_farewell(self._holdings.farewell(state, epoch))
         if state.ended and not state.held:
             self._membership.close({self._subtask: self._status})
         else:
             self._membership.leave()
 
-    def _say_farewell(self, state: ReaderState) -> None:
+    def _say_farewell(self, sent: SplitExchange) -> None:
         """Give all splits back. Retry for `_END_S` if that fails, or until the lease ends."""
-        epoch = self._membership.epoch(self._subtask)
-        if epoch is None or self._failed is not None:
-            return
-        sent = self._holdings.farewell(state, epoch)
         gives_up = min(now_s() + _END_S, self._lease.until)
         while True:
             try:
