@@ -250,7 +250,7 @@ class SplitWatermark:
 
     The generator gets each record once it has been returned, and the first record above the read
     limit while that waits, or the watermark would never cross a gap in event time. The watermark is
-    then capped below this record. While Kafka confirms that the split was read to its end (`ends`),
+    then capped below this record. While Kafka confirms that the split was read to its end (`logs`),
     the watermark follows the wall clock at the distance of `idle_timeout`. Without an idle timeout,
     other splits wait for this one, as in Flink, unless none of its records had an event time.
     """
