@@ -130,7 +130,9 @@ class KafkaSplitLog:
         hidden = MIN if self.requests.reads_committed else since_fixed
         for split in self.requests.order:
             learned, end = self.learned[split], ends[split]
-            seen = since_fixed if live_ends is None else now if end >= live_ends.get(split, end) else hidden
+            live = end if live_ends is None else live_ends.get(split, end)
+            learned.readable_to = end if fixed_at is None or self.requests.reads_committed else max(end, live)
+            seen = since_fixed if live_ends is None else now if end >= live else hidden
             learned.known_until = max(learned.known_until, seen)
             learned.highest.ends_at(end, self.credible)
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
@@ -206,8 +208,11 @@ class KafkaSplitLog:
                 continue
             if learned.head.event_time > event_time:
                 found[split] = learned.head
-            else:
-                crossings[split] = self._crossing(learned, learned.head, event_time, low, ends[split])
+                continue
+            below, above = learned.points.around(event_time, ends[split])
+            below = learned.head if below is None else max(below, learned.head)
+            low, pace = max(low, below.offset + 1), learned.points.pace
+            crossings[split] = Crossing(event_time, low, ends[split], below, above, pace, learned.window)
         return found | self._cross(crossings)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
@@ -299,14 +304,6 @@ class KafkaSplitLog:
     def _meet(self, split: str, head: Head) -> None:
         if not self.credible.has(head.event_time):
             self.learned[split].points.meet(head)
-
-    def _crossing(self, learned: Learned, first: Head, event_time: int, low: int, end: int) -> Crossing:
-        """Return the search for the first record of a split above `event_time` (ms). All records
-        below `low` are known to be at or below that time. `first` is the first unread record.
-        """
-        below, above = learned.points.around(event_time, end)
-        below = first if below is None or below.offset < first.offset else below
-        return Crossing(event_time, max(low, below.offset + 1), end, below, above, learned.points.pace, learned.window)
 
     def _cross(self, crossings: Mapping[str, Crossing]) -> dict[str, Head]:
         def read(ranges: Ranges) -> Mapping[str, Reading]:

@@ -142,6 +142,7 @@ class Learned:
     window: int = 1  # how many records one read showed last
     highest: Highest = field(default_factory=Highest)
     known_until: int = MIN
+    readable_to: int = 0  # the end of what can be read, also after a fixed end
     caught_up_since: int | None = None
     named: dict[int, tuple[Head | None, int]] = field(default_factory=dict)
     """By each offset that a look-up has returned and that was read: the first credible record from

@@ -4,7 +4,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -96,8 +96,6 @@ class Unread:
     sources: Mapping[int, Source]
     positions: Mapping[int, Offsets]
     ends: Mapping[int, Offsets]
-    # of sources for which they were requested: with open transactions and later records
-    live_ends: Mapping[int, Offsets] = field(default_factory=dict)
 
     @classmethod
     def ask(
@@ -107,7 +105,7 @@ class Unread:
         positions, which are `starts`. Deleted splits are left out. A position beyond the end of its
         split becomes that end, because Spark decides whether this is an error (`failOnDataLoss`).
         """
-        positions, ends, live_ends = {}, {}, {}
+        positions, ends = {}, {}
         for i, source in sources.items():
             start = dict(starts[i])
             source.log.begin_plan(credible)
@@ -127,9 +125,7 @@ class Unread:
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
             source.log.note_ends(now, positions[i], found, live, source.fixed_at)
-            if live is not None:
-                live_ends[i] = live
-        return cls(sources, positions, ends, live_ends)
+        return cls(sources, positions, ends)
 
     def splits(self) -> Iterator[tuple[Key, int, int]]:
         """Yield each split with its position and its end."""
@@ -137,15 +133,6 @@ class Unread:
             ends = self.ends[i]
             for split, position in of_source.items():
                 yield (i, split), position, ends[split]
-
-    def visible_end(self, i: int, split: str) -> int:
-        """Return the offset up to which a split can be read, also after a fixed end; 0 if it was
-        deleted.
-        """
-        source, end = self.sources[i], self.ends.get(i, {}).get(split, 0)
-        if source.fixed_at is None or source.log.requests.reads_committed:
-            return end
-        return max(end, self.live_ends.get(i, {}).get(split, end))
 
     @property
     def read_budget_spent(self) -> bool:

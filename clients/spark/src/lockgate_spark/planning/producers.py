@@ -237,9 +237,8 @@ class Producers:
             unit = " Its timestamps look like seconds: they must be milliseconds."
             log.warning(
                 "%s: its producer stamps records with %s, more than %s behind the clock and behind all other "
-                "partitions. The others no longer wait for it, and its rows are late.%s Correct the producer, or leave "
-                'such records out: set past_bound="1 day", and filter them before withWatermark. To wait for it, set '
-                "max_lag to more than its lag",
+                "partitions. The others no longer wait for it, and its rows are late.%s Correct the producer, filter "
+                'such records out before withWatermark and set past_bound="1 day", or raise max_lag above the lag',
                 named(key, self._lags),
                 watermark.instant(times[key]),
                 spoken(bound),
@@ -311,8 +310,11 @@ class Producers:
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
         """Measure unknown lags by the first record appended after the first look at a split."""
-        reach = {key: (end, unread.visible_end(*key)) for key, (end, _) in self._first.items()}
-        ranges = {key: (end, until) for key, (end, until) in reach.items() if until > end}
+        ranges = dict[Key, tuple[int, int]]()
+        for (i, split), (end, _) in self._first.items():
+            learned = unread.sources[i].log.learned.get(split)
+            if learned is not None and learned.readable_to > end:
+                ranges[i, split] = end, learned.readable_to
         for key, reading in unread.find(ranges, Credible()).items():
             if reading.found is not None:
                 lag = self._first[key][1] - reading.found.event_time
