@@ -1,14 +1,11 @@
 """Searches for the offset at which a split's log passes an event time, by reading a few records.
 
-The next offset to read is guessed by linear interpolation between a record that is known to be at
-or below the event time and one that is known to be above it, or from the rate at which the log grew
-recently. If a guess does not halve the interval, the next step does. So a crossing takes at most
-2 · log2(offsets) reads, and one or two in a log whose event times rise evenly.
-
-Kafka sends some more records along with each one that is requested (a window), and the JVM inspects
-these, too. So a guess only has to be near, and aims half a window too low. Records without a
-credible event time (`event_times.Credible`) are skipped: a batch reads them together with the next
-credible record.
+The next offset to read is interpolated between a record at or below the event time and one above
+it, or follows from the rate at which the log grew recently. If a guess does not halve the interval,
+the next step does. So a crossing takes at most 2 · log2(offsets) reads, and one or two in a log
+whose event times rise evenly. The JVM also inspects the records that Kafka sends along (a window),
+so a guess aims half a window too low. Records without a credible event time (`Credible`) are
+skipped: a batch reads them together with the next credible record.
 
 The search assumes that the log is sorted. If the log is out of order by `disorder`, records before
 the offset that was found may be up to `disorder` above the event time, and records after it may be

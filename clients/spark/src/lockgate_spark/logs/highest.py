@@ -1,20 +1,18 @@
 """Finds the highest event time among the records below the end of each split. The partition
 watermarks of a plan are based on it.
 
-Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
-marker at the end of a transaction (which has the broker's time), to an aborted record, or to a
-record beyond the end. So the result is only a claim, and **only a record that lockgate has read
-counts**. This includes the records that Kafka sends along with each read. When a plan reads the
-first unread record of a live log, Kafka usually sends all records up to the end along with it.
-Otherwise, these records are read:
+Kafka's look-up of the highest timestamp may return a transaction's marker, an aborted record, or a
+record beyond the end. So its result is only a claim, and **only a record that lockgate has read
+counts**. In a live log, these records usually come along with the first unread one. Otherwise, two
+kinds of reads are made:
 
-* if the time of a claim is above all event times read so far, the record at its offset, together
+* if the time of a claim is above all event times read so far, of the record at its offset, together
   with the records just before the end;
-* if there is no record at that offset, or no claim, the last record below the end (`Tail`), once
+* if there is no record at that offset, or no claim, of the last record below the end (`Tail`), once
   for each end.
 
-The result may be too low, by at most the out-of-orderness of the records between the reads. Then
-other partitions wait longer, and nothing is lost. The result is never too high.
+The result is never too high. It may be too low, by at most the out-of-orderness of the records
+between the reads. Then other partitions wait longer, and nothing is lost.
 """
 
 from collections.abc import Mapping

@@ -1,29 +1,21 @@
 """Looks up offsets and event times in the Kafka partitions of one source, and stores the findings.
 
-If event time is Kafka's record timestamp, one look-up (ListOffsets by time) covers all splits at
-once. For each split, it returns the first record of the whole log with a timestamp at or above a
-given time. If this record lies below the position (the next offset to read), either the split is
-ahead of the given time, or its log is out of order at this record. The first unread record shows
-which of the two is true. A look-up never goes beyond a record stamped 2099, so this record hides
-all records after it.
+**Look-ups.** If event time is Kafka's record timestamp, one look-up (ListOffsets by time) covers
+all splits. It returns the first record of each whole log with a timestamp at or above a given time.
+If this record lies below the position (the next offset to read), the first unread record shows
+whether the split is ahead of that time, or its log out of order. A record stamped 2099 hides all
+records after it. In these cases, and if event time is in the payload, the split is searched by
+reading single records (`crossing`), which are kept (`points`).
 
-If a look-up cannot find the first unread record above a time, or if event time is in the payload,
-the split is searched by reading single records (`crossing`), which are kept (`points`). Each step
-is one request for all splits.
-
-For a look-up, the marker at the end of a transaction is a record with the broker's time, and an
-aborted record is like any other. In a replay of old records, a marker hides all records after it,
-as a record stamped 2099 does. Therefore lockgate reads the first unread records, those with the
-highest event times (`highest`), and those at which a plan would stop (`confirm`), and compares the
-results of look-ups with samples of consecutive records. Once look-ups have returned markers that
-hide older records (`_distrust_look_ups`), a look-up's result is only the offset at which reading
-begins.
+**Markers.** For a look-up, the marker at the end of a transaction is a record with the broker's
+time, and hides all older records after it. Therefore lockgate reads the first unread records, those
+with the highest event times (`highest`), and those at which a plan would stop (`confirm`). Once
+look-ups have returned such markers (`_distrust_look_ups`), a look-up's result is only the offset at
+which reading begins.
 
 **Bound.** After `MOST_READS` reads of single records, or `MOST_READS_OF_PAYLOADS`, a plan ends its
-search (`read_budget_spent`) and uses a smaller batch if it has one. It may still have to find up to
-four event times in each log: the one that it was searching for, the limit that the query has
-without its group, the ceiling and the target. Each takes at most 2 · log2(unread offsets) reads,
-and only one or two in a log whose event times rise evenly.
+search (`read_budget_spent`), and uses a smaller batch if it has one. It may still have to find up
+to four event times in each log, each in at most 2 · log2(unread offsets) reads.
 """
 
 import logging

@@ -1,9 +1,6 @@
-"""Requests the configuration of a source's topics, as far as plans depend on it: how long records
-are kept, and whether the broker's or the producer's clock stamps them.
-
-The configuration is requested when a topic is first seen. While a plan needs it, it is requested
-again every few minutes, because people change it while queries run. A topic whose configuration is
-not known is assumed to keep everything.
+"""Requests the configuration of a source's topics as far as plans depend on it: when a topic is
+first seen, and again every few minutes while a plan needs it, because people change it while
+queries run.
 """
 
 import logging

@@ -1,11 +1,9 @@
 """Tracks the splits in which reading has stopped at a record with a future event time.
 
-Such a record is not read until the clock reaches its event time, and all later records of its split
-wait, too. The other splits are still read, and Spark's watermark rises. So the waiting records may
-be late by the time they are read. They are counted up to the first one that is not late.
-
-While a split is stopped, the records that are appended to it show which is wrong: the event time at
-which the split has stopped, or the driver's clock (`driver_clock`).
+Such a record, and all that follow it in its split, are read once the clock reaches its event time.
+Spark's watermark rises meanwhile, so the waiting records may be late by then. They are counted up
+to the first one that is not late. Records that are appended meanwhile show which is wrong: the
+event time at which the split has stopped, or the driver's clock (`driver_clock`).
 """
 
 import logging

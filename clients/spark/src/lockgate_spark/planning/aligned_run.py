@@ -1,13 +1,10 @@
 """Plans the batches of one run of a query, for all its aligned sources.
 
 Spark asks the sources one after the other where the next batch ends. The first source in Spark's
-order leads: when Spark asks it, the plan for all sources is made. The other sources return the ends
-that this plan has set for them. So all parts of a batch come from one plan.
-
-A plan begins where the last batch ended. For the leading source, this is the `start` that Spark
-passes. Spark has not passed the `start` of the other sources yet, so the offsets of their last
-answers are used, and after a restart, those in the checkpoint's offset log. While nothing may be
-read, the answer to Spark is `start`, and Spark asks again (`empty_plans`).
+order leads: when Spark asks it, the plan for all sources is made, and the others return the ends
+that it has set for them. The plan begins at the `start` that Spark passes for the leading source.
+For the others, it begins at their last answers, and after a restart, at the offsets in the
+checkpoint. While nothing may be read, the answer is `start`, and Spark asks again (`empty_plans`).
 """
 
 import json

@@ -2,14 +2,10 @@
 `disorder` (the out-of-orderness), all in ms. They follow from the user's settings, the watermark
 delay, the group's drift, and measurements.
 
-No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is in
-`lockgate.plan.model`. If event time is in the payload, a batch may contain records that are later
-than its target by up to `disorder` (`logs.crossing`). Then `max_drift + disorder ≤ delay` is
-needed.
-
-`docs/guide/uneven-partitions.md` has the out-of-orderness that plans assume if the user has set
-none. Until `ENOUGH` records of a split were compared, the assumption costs nothing if no producer
-lags, because the clock then limits how far the other splits may be read.
+No row is late if `max_drift ≤ delay` (`lockgate.plan.model`), or `max_drift + disorder ≤ delay` if
+event time is in the payload, because a batch may then contain records up to `disorder` later than
+its target (`logs.crossing`). `docs/guide/uneven-partitions.md` has the `disorder` that plans assume
+if the user has set none.
 """
 
 from dataclasses import replace

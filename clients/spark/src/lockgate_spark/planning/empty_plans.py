@@ -1,20 +1,17 @@
 """The waits after plans that read nothing, inside Spark's call of `latestOffset`.
 
-**Idle**: everything is read. Without a wait, Spark would call up to a hundred times a second. The
-plan stays valid until a record comes, but for a second at most, so that the next plan can include
-new partitions and the present time. The broker gets one long poll, which it answers as soon as
-there is a record. Each call of Spark waits for that answer for at most `STEP_S`, so Spark may find
-records of an unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
+**Idle**: everything is read. The plan stays valid until a record comes, but for a second at most,
+so that the next plan can include new partitions and the present time. The broker gets one long
+poll, for whose answer each call of Spark waits at most `STEP_S`. `query.stop()` interrupts the
+wait.
 
 **Held**: records are unread, but may not be read yet. Under most triggers, the call waits for one
-step (`STEP_S`), makes another plan, and returns even if that plan is empty, too. The plan for the
-next call is then made `HELD_S` later. If the group limits the query, the call waits until the
-query's next trigger is due. The wait is also longer if a producer has not shown its lag yet, or if
-a record can be read within a second.
+step, makes another plan, and returns even if that plan is empty, too. The wait is longer if a
+producer has not shown its lag yet, if a record can be read within a second, or if the group limits
+the query: then it lasts until the next trigger is due.
 
 Under `Trigger.AvailableNow`, Spark would take an empty batch for the end of the data. So the wait
-lasts until a record may be read, or until further waiting does not help and the run leaves the
-remaining records to the next one.
+lasts until a record may be read, or until the run leaves the rest to the next one.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,9 +1,6 @@
 """Ends a query whose `event_time` expression is null for every inspected record, because a field is
-misspelt or the topic contains something else (`docs/guide/event-time.md`).
-
-As long as no record of a source has had an event time, each plan looks for one among the unread
-records, and then among the last `LOOKED` records of up to `MOST_SPLITS` splits. The query is ended
-if at least one of these has a value, and none an event time.
+misspelt or the topic contains something else (`docs/guide/event-time.md`): the unread ones, and the
+last `LOOKED` records of up to `MOST_SPLITS` splits, if some of these have a value.
 """
 
 import json

@@ -1,11 +1,8 @@
-"""Stores the producer lags of a query's splits beside its checkpoint, so that a restart can use
-them. If they cannot be stored, the next run measures them again.
+"""Stores the producer lags of a query's splits beside its checkpoint, for its next run.
 
-The lags are written at the end of a run. They are also written by each plan that has seen a
-producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is carried
-out. A smaller excess may be lost if the process is killed. The loss does no harm, because the next
-run waits for a quarter more than the written lag. If a producer's lag only reaches its written
-value again, the lags are written at most every half hour.
+They are written at the end of a run, and before a plan is carried out that has seen a producer
+exceed its written lag by more than an eighth (`Shown.covers`). A smaller excess may be lost in a
+crash. This does no harm, because the next run waits for a quarter more than the written lag.
 """
 
 import json

@@ -1,12 +1,10 @@
-"""Makes the first step of each plan, the *look*, which sends the plan's requests to Kafka. The
-search for the highest event time that the budgets allow is part of it, because each of its requests
-depends on the previous answer. If a later step lacks an answer, `steps.answered` requests it.
+"""Makes the first step of each plan, the *look*, which sends the plan's requests to Kafka. If a
+later step lacks an answer, `steps.answered` requests it.
 
-**Ahead.** A look needs only the offsets at which the next batch begins, so it can be made while
-Spark still runs the current one. A plan made from an earlier look loses no rows, because every plan
-allows for records that are still to come. It only misses the newest records, and these do not
-matter if the budgets limit the batch. So a look ahead is made only after a batch that the budgets
-limited, and used only if the budgets limit the next batch, too. In live operation, they do not.
+A look needs only the offsets at which the next batch begins, so it can be made *ahead*, while Spark
+still runs the current one. A plan made from it misses only the newest records. It loses no rows,
+because every plan allows for records that are still to come. Both batches must be limited by their
+budgets; in live operation, they are not.
 """
 
 import logging

@@ -1,10 +1,7 @@
 """Measures how far each split's producer is behind the clock (its lag), and derives the bounds that
 plans assume. A producer *shows* a lag if one of its records proves it
-(`lockgate.plan.producer_lag`).
-
-If the user sets `idle_timeout`, it is a promise for all splits, and measured lags are only compared
-with it. Otherwise each split's bound follows from the lag that its own producer has shown, and with
-window-aligned batches it is at least a minute.
+(`lockgate.plan.producer_lag`). If the user sets `idle_timeout`, it is a promise for all splits, and
+measured lags are only compared with it.
 """
 
 import logging

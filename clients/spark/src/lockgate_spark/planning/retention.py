@@ -2,10 +2,8 @@
 read early, although they are above the ceiling (`docs/guide/uneven-partitions.md`).
 
 A record is in danger when less than `margin` (a share, such as 0.1) of its topic's retention is
-left. Kafka deletes whole segments, oldest first, when their last record is due. So no record is in
-danger if an earlier one of its log is not, and Kafka's look-up by time finds the first record that
-is not in danger. A record in danger that shares a segment with later ones that are not is read
-earlier than necessary.
+left. Kafka deletes whole segments, oldest first, when their last record is due. So its look-up by
+time finds the first record of a log that is not in danger.
 """
 
 import logging
@@ -15,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from lockgate.duration import spoken
-from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
+from lockgate.plan.model import Head, Plan, PlannedState
 from lockgate.watermark import MAX
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
@@ -56,12 +54,8 @@ class Retained(NamedTuple):
 
 class OldestStamp:
     """Searches for the oldest Kafka timestamp among the first unread records of a source's splits,
-    which tells what Kafka deletes first if event time is in the payload.
-
-    Reading the records would cost a read for each split. Kafka's look-up by time takes one request
-    for all splits. It returns the first record of each split with at least the given timestamp, so
-    all earlier records have lower ones. The oldest timestamp is found by bisection, and is never
-    later than the real one.
+    which tells what Kafka deletes first if event time is in the payload. It is found by bisection
+    with Kafka's look-up by time, one request for all splits, and is never later than the real one.
     """
 
     def __init__(self) -> None:
@@ -136,7 +130,6 @@ class Retention:
         self._stamped: dict[int, list[Retained]] = {}  # by source, where event time is in the payload
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
-        self._known: Mapping[Key, SplitPlan] = {}  # the last plan
         self._logged_at: dict[Key, int] = {}
         self._read_early: Counter[Key] = Counter()
 
@@ -187,18 +180,30 @@ class Retention:
         """Log and count the offsets that `planned`, which is carried out, reads early, and return
         their number by split. `now` is the wall-clock time in ms.
         """
-        self._known, sources = planned.plan.splits, planned.look.unread.sources
-        cut = planned.cut.splits
-        early = {key: made.end - cut[key].end for key, made in self._known.items() if made.end > cut[key].end}
+        made, cut = planned.plan.splits, planned.cut.splits
+        early = {key: each.end - cut[key].end for key, each in made.items() if each.end > cut[key].end}
+        self._read_early.update(early)
         for key, offsets in early.items():
-            self._read_early[key] += offsets
-            self._warn(sources[key[0]].log, key, cut[key], offsets, now)
+            if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
+                continue
+            self._logged_at[key], kafka = now, planned.look.unread.sources[key[0]].log
+            config = kafka.topics.of(key[1])
+            log.warning(
+                "%s: reading early from offset %d to %d, although it is paused, because Kafka %s (%s). Older rows of "
+                "other partitions may become late. Raise the topic's retention, or speed up what is behind",
+                named(key, made),
+                cut[key].end,
+                cut[key].end + offsets,
+                # nothing tells when Kafka has stamped a record with its event time in the payload
+                _due(None if kafka.in_payload else cut[key].next, config, now),
+                _described(config),
+            )
         return early
 
     def sum_up(self) -> None:
         """Log how many offsets of each partition were read early."""
         if self._read_early:
-            called = names(self._read_early, self._known)
+            called = names(self._read_early, self._read_early)
             log.info(
                 "offsets read early because of retention, by partition: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self._read_early.items())),
@@ -230,22 +235,6 @@ class Retention:
             if self._tells and kafka.in_payload:
                 self._look_at_stamps(i, unread, plan, now)
         return known.safe_from
-
-    def _warn(self, kafka: KafkaSplitLog, key: Key, made: SplitPlan, taken: int, now: int) -> None:
-        if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
-            return
-        self._logged_at[key] = now
-        config = kafka.topics.of(key[1])
-        log.warning(
-            "%s: reading early from offset %d to %d, although it is paused, because Kafka %s (%s). Older rows of other "
-            "partitions may become late. Raise the topic's retention, or speed up the partitions that are behind",
-            named(key, self._known),
-            made.end,
-            made.end + taken,
-            # nothing tells when Kafka has stamped a record with its event time in the payload
-            _due(None if kafka.in_payload else made.next, config, now),
-            _described(config),
-        )
 
 
 def _edge(kafka: KafkaSplitLog, ends: Offsets, margin: float, now: int) -> Edge:

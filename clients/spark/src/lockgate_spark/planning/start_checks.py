@@ -1,10 +1,7 @@
 """Checks a query at its start: whether rows are lost already, whether the watermark delay is too
 short, whether a watermark uses another event time than the aligned one, and whether streams under a
-watermark are not aligned (`docs/guide/joins.md`).
-
-Under separate watermarks, Spark uses the lowest one, so an unaligned stream makes no aligned row
-late, only its own, as in plain Spark. With `multipleWatermarkPolicy=max`, it can make aligned rows
-late.
+watermark are not aligned (`docs/guide/joins.md`). An unaligned stream under a watermark of its own
+makes aligned rows late only with `multipleWatermarkPolicy=max`.
 """
 
 import logging

@@ -1,11 +1,8 @@
-"""Makes a query wait for splits whose producers have not shown their lag yet: no record has proved
-how far the producer is behind the clock (`lockgate.plan.producer_lag`). Spark's watermark never
-falls, so a first batch that reads the other splits up to the clock can lose rows of this one.
-`docs/guide/guarantees.md` has the length of the wait, which takes place inside Spark's call.
-
-If the producer has not shown its lag by the end of the wait, the split counts as silent, and this
-is kept beside the checkpoint. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so
-records that are older than a day are read at once.
+"""Makes a query wait for splits whose producers have not shown their lag yet
+(`lockgate.plan.producer_lag`). Spark's watermark never falls, so a first batch that reads the other
+splits up to the clock can lose rows of this one. `docs/guide/guarantees.md` has the length of the
+wait, which takes place inside Spark's call. A split that has shown nothing by then counts as
+silent.
 """
 
 from collections.abc import Collection, Mapping

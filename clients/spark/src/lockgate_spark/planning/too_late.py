@@ -1,14 +1,10 @@
 """Counts records that came too late: their producer was further behind the clock than the plans had
-allowed for, and Spark's watermark had passed them.
+allowed for, and Spark's watermark had passed them. The first of them in a split shows the lag, and
+those behind it are late until the producer has caught up with Spark's watermark.
 
-The first of these records in a split shows the lag, and from then on the other splits wait. The
-records behind it are still late, until the producer has caught up with Spark's watermark. Each late
-record is counted once.
-
-Spark's watermark outlives a run, so a restarted run can find late records, too. They show no lag if
-they came between two runs, or if the bound from the stored lags covers their lag. So the first
-record that a run finds in a partition is compared with Spark's watermark itself. Records that the
-previous run has counted are not counted again.
+Spark's watermark outlives a run. Late records that came between two runs, or within the stored lag,
+show none. So the first record that a run finds in a partition is compared with Spark's watermark
+itself. Records that the previous run has counted are not counted again.
 """
 
 import logging

@@ -1,8 +1,6 @@
 """The files of a report: an HTML page and a JSON file on the driver's disk. Each is replaced as a
-whole, so no program ever reads an incomplete file.
-
-Both are written at most every half minute while the query runs, and once more when the query or the
-process ends. SIGTERM counts as an end, too, unless the process has its own handler for it.
+whole, at most every half minute while the query runs, and once more when the query or the process
+ends. SIGTERM counts as an end, too, unless the process has its own handler for it.
 """
 
 import atexit

@@ -1,13 +1,8 @@
 """The findings of an observed run, as figures, and the options that they advise.
 
-**Exact or not.** A lost row is one that Spark has dropped as late. Lost rows are counted exactly if
-they can be followed through the query's plan. If not, the loss has a lower bound, which is Spark's
-own count, and an upper bound: the number of rows at or below Spark's watermark when they are read.
-
-**Kept.** No row is late while `max_drift` is at most the delay of the query's watermark, except for
-records that are further out of order within their own split than the delay, records whose producer
-was later than ever before, and records stamped in the future, which move Spark's watermark in any
-case.
+Lost rows, those that Spark has dropped as late, are counted exactly if they can be followed through
+the query's plan. If not, the loss has bounds: Spark's own count, and the number of rows at or below
+Spark's watermark when they are read.
 """
 
 from collections.abc import Mapping

@@ -1,15 +1,11 @@
-"""Estimates how many rows alignment has saved: rows that would have been late if Spark had divided
-the budget of each batch by backlog.
+"""Estimates how many rows would have been late if Spark had divided the budget of each batch by
+backlog (`docs/guide/measure.md`).
 
-**The simulation.** For every aligned batch, a batch of plain Spark is simulated, with
-`maxOffsetsPerTrigger` shared among the partitions in proportion to their backlogs. The last records
-of a simulated batch raise a simulated watermark. Records at or below the watermark of the previous
-batch would have been late.
-
-**The input** are the event times of records that plans have read anyway. Between these records,
-event times are assumed to rise evenly and in order. Plans know few records that plain Spark would
-have read before the aligned query. So a simulated batch is counted once the aligned query has read
-all of its records, or once too many batches wait to be counted.
+For every aligned batch, a batch of plain Spark is simulated, with `maxOffsetsPerTrigger` shared
+among the partitions in proportion to their backlogs. Its records at or below the simulated
+watermark of the previous batch would have been late. Event times are those of records that plans
+have read anyway, and are assumed to rise evenly between two of these. So a simulated batch is
+counted once the aligned query has read all of its records, or once too many batches wait.
 """
 
 import math

@@ -1,9 +1,8 @@
 """Describes the waits of a query in words, for log lines and `status`.
 
-A query that is faster than the others of its group waits for a moment after each batch. This is
-normal, and is not logged. A longer wait is logged, and so is its end. The first logged wait of each
-kind is a warning, so that people see it without configuring logs. If waits of one kind follow each
-other closely, batch after batch, only a long one is logged again.
+A query that is faster than others of its group waits for a moment after each batch, which is not
+logged. The first long wait of each kind is a warning, so that people see it without configuring
+logs. If waits of one kind follow each other closely, only a long one is logged again.
 """
 
 import logging
