@@ -216,18 +216,20 @@ class AlignedRun:
         ends = self.planner.carry_out(planned)
         if self._kept is not None and len(ends) > 1:
             self._kept[_ROUND] = json.dumps([index, ends])
-        if self._gauges is not None and self.view is not None:
-            self._shown = self.view
-            self._gauges.show(gauges(self._shown))
+        self._show(self.view)
         return ends
+
+    def _show(self, view: BatchAlignment | None) -> None:
+        self._shown = view
+        if self._gauges is not None and view is not None:
+            self._gauges.show(gauges(view))
 
     def _show_held(self, planned: Planned) -> None:
         """Show `planned`, the plan on hold while the query waits, in `status` and in the gauges."""
         self._held_plan = planned
         now, shown = self.planner.clock(), self._shown
         if self._gauges is not None and (shown is None or not 0 <= now - shown.planned_at < _SHOW_S):
-            self._shown = self.planner.view_of(planned, now, shown)
-            self._gauges.show(gauges(self._shown))
+            self._show(self.planner.view_of(planned, now, shown))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Store `offsets`, which Spark receives as the end of the next batch of the source `index`.

@@ -23,7 +23,6 @@ from lockgate_spark.config import bounds_of
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.steps import Planned
-from lockgate_spark.planning.waiting import first_paused
 from lockgate_spark.telemetry.waits import check_max_wait
 
 STEP_S = 0.1  # the longest time between two looks whether the query still runs
@@ -57,7 +56,7 @@ class EmptyPlans:
             show(planned)
             self._pause(STEP_S, for_group=planned.plan.limit is Limit.GROUP)
             planned = self._planner.plan(positions)
-            plan, first, now = planned.plan, first_paused(planned.plan), self._ticks()
+            plan, first, now = planned.plan, planned.first_paused, self._ticks()
             # how far (ms) the ceiling, which rises with the clock, is below the first unread record
             below = watermark.MAX if first is None else first[1] - plan.ceiling
             soon = now - since < _SOON_S and below <= _SOON_S * 1000

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from lockgate import watermark
 from lockgate.duration import spoken
@@ -26,11 +25,10 @@ from lockgate_spark.planning.look import Begin, LookAhead, Looker
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.steps import Look, Planned, answered, put_off
-from lockgate_spark.planning.waiting import blocker, wait_after
 from lockgate_spark.planning.watermark_pace import WatermarkPace
 from lockgate_spark.telemetry.observer import Observer
-from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
-from lockgate_spark.telemetry.waits import Waits
+from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice, PartitionAlignment
+from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, for_window
 
 log = logging.getLogger("lockgate")
 
@@ -91,7 +89,7 @@ class Planner:
         planned = Planned(plan, look, drafted, ceiling, first_cut, plan.offsets < full.offsets, self.ticks() - began)
         self._made = planned
         if not query.observes:  # nothing is paused there
-            wait = None if reads_on else wait_after(planned, self.looker, self.membership, now)
+            wait = None if reads_on else self._wait_after(planned, now)
             self.waits.seen(wait, plan.target if reads_on else None)
         return planned
 
@@ -120,8 +118,8 @@ class Planner:
         now = self.clock()
         early = self._retention.note(planned, int(now * 1000))
         taken = None if slices is None else slices.take(plan, drafted.first, look.unread, look.bounds.disorder)
-        view_of = partial(self.view_of, planned, now, self.observer.view, read_early=early, slice=taken)
-        self.observer.planned(plan, look.unread, drafted, view_of)
+        left_out = self.observer.planned(plan, look.unread, drafted)
+        self.observer.show(self.view_of(planned, now, self.observer.view, left_out, early, taken), plan.offsets)
         self._carried_out = planned
         if plan.offsets:
             self._record(planned)
@@ -150,11 +148,11 @@ class Planner:
         before: BatchAlignment | None,
         left_out: Mapping[Key, int] = _NONE,
         read_early: Mapping[Key, int] = _NONE,
-        **fields: Any,
+        taken: BatchSlice | None = None,
     ) -> BatchAlignment:
         """Return the view of a plan at `now` (wall clock in s), after that of the previous plan,
-        `before`. `left_out`, `read_early` (without partitions that have none) and `fields` are as
-        in `PartitionAlignment` and `BatchAlignment`.
+        `before`. `left_out`, `read_early` (without partitions that have none) and `taken` are as in
+        `PartitionAlignment` and `BatchAlignment.slice`.
         """
         plan, producers, membership = planned.plan, self.looker.producers, self.membership
         paused, made = plan.paused, plan.splits
@@ -164,7 +162,7 @@ class Planner:
         called = names(made, made)
         early = {key: called[key] for key in read_early}
         resumed = (key for key in since if key in made and made[key].end > made[key].position)
-        slowest = blocker(planned, producers) if plan.limit is Limit.HORIZON else None
+        slowest = self._blocker(planned) if plan.limit is Limit.HORIZON else None
         event = None if membership is None else membership.last
         view = BatchAlignment(
             target=plan.target,
@@ -203,7 +201,9 @@ class Planner:
             operator_pause=None if membership is None else membership.paused,
             rows_too_late=producers.too_late,
             out_of_orderness=self.bounds.now().disorder,
-            **fields,
+            applied=not self.query.observes,
+            rows_saved=self.observer.rows_saved,
+            slice=taken,
         )
         if not view.behind_ms or slowest is None:
             return view
@@ -216,7 +216,7 @@ class Planner:
         last = self._carried_out
         if last is None or not last.plan.paused or not self.query.run.available_now:
             return ""
-        wait = wait_after(last, self.looker, self.membership, self._now())
+        wait = self._wait_after(last, self._now())
         nothing = "This run has read nothing. " if self._read_upto == watermark.MIN else ""
         return f"{nothing}{'' if wait is None else wait.leaves}".strip()
 
@@ -232,6 +232,28 @@ class Planner:
         self.looker.sum_up()
 
     # -- inside --
+
+    def _blocker(self, planned: Planned) -> Key | None:
+        """Return the split for which the others wait, if any: the paused one with the oldest next
+        record if a record ahead of the clock has stopped it, else the one with the lowest
+        watermark.
+        """
+        first, stopped = planned.first_paused, self.looker.producers.ahead.stopped
+        return first[0] if first is not None and first[0] in stopped else planned.draft.slowest
+
+    def _wait_after(self, planned: Planned, now: int) -> Wait | None:
+        """Return what keeps the query from reading more than the plan `planned`, if it waits for
+        something. `now` is the wall-clock time in ms.
+        """
+        plan, first, slices, producers = planned.plan, planned.first_paused, self.looker.slices, self.looker.producers
+        if plan.limit is Limit.GROUP and self.membership is not None and plan.paused:
+            return for_member(self.membership, None if first is None else first[1])
+        if plan.limit is Limit.SLICE and slices is not None and first is not None:
+            return for_window(slices.windows.end(first[1]))
+        if plan.limit is Limit.HORIZON and plan.paused and (key := self._blocker(planned)) is not None:
+            name, why = names([key], plan.splits)[key], producers.why(key, now)
+            return for_split(name, why, plan.ceiling, brief=producers.careful)
+        return None
 
     def _reports(self, look: Look, drafted: Draft[Key]) -> dict[int, SourceStatus]:
         reach, slices = None, self.looker.slices

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 from lockgate import watermark
@@ -174,7 +175,6 @@ class Slices:
         self._torn = InterruptedSlices(windows, self._last)
         self._disorder = 0
         self._warned: set[str] = set()
-        self._replayed: BatchSlice | None = None
 
     @classmethod
     def of(cls, query: Query) -> "Slices | None":
@@ -189,19 +189,19 @@ class Slices:
         windows = Windows(size) if zone == EPOCH else Windows(size, run.zone(zone))
         return cls(windows, run.memory(), logged, query.sources)
 
-    @property
+    @cached_property
     def replayed(self) -> BatchSlice | None:
         """The slice of the last batch in the checkpoint, which Spark may run again, if it is known.
         It is incomplete if Kafka has deleted records of the batch since.
         """
-        if self._last is not None and self._replayed is None:
-            shown = self._last.shown
-            gone = {split for i, source in self._sources.items() for split in _deleted(source, i, self._last)}
-            if gone:
-                shown = replace(shown, complete=False, missing_from=tuple(sorted(gone | {*shown.missing_from})))
-            self._replayed = shown
-            self._warn(shown)
-        return self._replayed
+        if self._last is None:
+            return None
+        shown = self._last.shown
+        gone = {split for i, source in self._sources.items() for split in _deleted(source, i, self._last)}
+        if gone:
+            shown = replace(shown, complete=False, missing_from=tuple(sorted(gone | {*shown.missing_from})))
+        self._warn(shown)
+        return shown
 
     def look(self, look: Look) -> None:
         """Find the splits with missing records (`InterruptedSlices`) before a plan is made from

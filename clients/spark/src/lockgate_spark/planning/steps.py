@@ -2,10 +2,13 @@
 `docs/internals/architecture.md` lists all steps.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypeVar
 
+from lockgate import watermark
 from lockgate.plan.answers import LogAnswers, Unasked
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
@@ -69,6 +72,14 @@ class Planned:
     put_off: bool  # whether the plan reads nothing because the batch is still too small
     seconds: float  # how long it took to make the plan
 
+    @property
+    def first_paused(self) -> tuple[Key, int] | None:
+        """The paused split, if any, with the oldest known next record, and its event time (ms)."""
+        splits = self.plan.splits
+        heads = [(key, head.event_time) for key in self.plan.paused if (head := splits[key].next) is not None]
+        first = min(heads, key=itemgetter(1), default=None)
+        return None if first is None or first[1] == watermark.MAX else first
+
 
 def put_off(plan: Plan[Key], least: Mapping[int, Least | None], since_batch_ms: float | None) -> Plan[Key]:
     """Return `plan`, or a plan that reads nothing if the batch is below `minOffsetsPerTrigger`, by
@@ -80,9 +91,9 @@ def put_off(plan: Plan[Key], least: Mapping[int, Least | None], since_batch_ms: 
     `maxTriggerDelay` counts from the last batch, and the first batch is not postponed. Nor is a
     plan that the budget or the group limits, because waiting does not make it larger.
     """
-    sizes: dict[int, int] = {}
+    sizes = Counter[int]()
     for (source, _), split in plan.splits.items():
-        sizes[source] = sizes.get(source, 0) + split.end - split.position
+        sizes[source] += split.end - split.position
     if not any(sizes.values()) or since_batch_ms is None or plan.limit not in (Limit.END, Limit.HORIZON):
         return plan
     for source, size in sizes.items():

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
@@ -102,22 +102,32 @@ class Observer:
         """Return the measured out-of-orderness (ms) of each split that has some."""
         return {key: ms for key in self._splits() if (ms := self._points(key).disorder)}
 
-    def planned(
-        self, plan: Plan[Key], unread: Unread, draft: Draft[Key], view_of: Callable[..., BatchAlignment]
-    ) -> None:
-        """Set `view` to the view of `plan`, which is carried out; `view_of` makes it with the
-        observer's own counts.
+    def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key]) -> dict[Key, int]:
+        """Count what comes of `plan`, which is carried out. Return the number of records that it
+        leaves out of the alignment, by split.
         """
-        applied = self._alignment.mode != "observe"
         if self._rows_saved is not None:
             self._rows_saved.follow(plan, unread, draft)
         found = ((key, self._points(key).met(made.position, made.end)) for key, made in plan.splits.items())
         left_out = {key: records for key, records in found if records}
-        if applied:
+        if self._alignment.mode != "observe":
             self.left_out.update(left_out)
-        self.view = view_of(left_out=left_out, rows_saved=self.rows_saved, applied=applied)
-        if self.view.behind and plan.offsets:  # a wait is logged by `waits`
-            self._log_behind(self.view)
+        return left_out
+
+    def show(self, view: BatchAlignment, offsets: int) -> None:
+        """Set `view` to that of a plan that reads so many `offsets`. Log which of the query's own
+        partitions has kept the query behind the clock for ten seconds, and again every ten minutes
+        while this lasts.
+        """
+        self.view = view
+        if not view.behind or not offsets:  # a wait is logged by `waits`
+            return
+        now = view.planned_at
+        if view.bounded_by != self._bounded_by or not 0 <= now - self._bounded_since < _BEHIND_AGAIN_S:
+            self._bounded_by, self._bounded_since, self._behind_at = view.bounded_by, now, 0.0
+        if now - self._bounded_since >= _BEHIND_S and view.behind_ms >= _BEHIND_MS and not self._behind_at:
+            self._behind_at = now
+            log.info("%s", view.behind)
 
     @property
     def rows_saved(self) -> int | None:
@@ -177,17 +187,6 @@ class Observer:
             spoken(view.spread),
             spoken_s(view.seconds),
         )
-
-    def _log_behind(self, view: BatchAlignment) -> None:
-        """Log which of the query's own partitions has kept the query behind the clock for ten
-        seconds, and again every ten minutes while this lasts.
-        """
-        now = view.planned_at
-        if view.bounded_by != self._bounded_by or not 0 <= now - self._bounded_since < _BEHIND_AGAIN_S:
-            self._bounded_by, self._bounded_since, self._behind_at = view.bounded_by, now, 0.0
-        if now - self._bounded_since >= _BEHIND_S and view.behind_ms >= _BEHIND_MS and not self._behind_at:
-            self._behind_at = now
-            log.info("%s", view.behind)
 
     def _splits(self) -> list[Key]:
         return [(i, split) for i, source in self._sources.items() for split in source.log.learned]
