@@ -132,12 +132,12 @@ def test_a_long_stretch_without_a_credible_record_is_gone_through_in_parts(
     log.set_splits(ends)
     stops = []
     while (found := log.heads({split: position}, ends)) == {}:
-        position = log.end_of_search(split, ends[split])
+        position = log.learned[split].end_of_search(ends[split])
         stops.append(position)
     assert stops[0] == 1_000
     assert stops == sorted(set(stops))
     assert found == {split: Head(stops[-1], at(10))}
-    assert log.end_of_search(split, ends[split]) == 2_501
+    assert log.learned[split].end_of_search(ends[split]) == 2_501
 
 
 def test_a_record_without_a_timestamp_goes_with_the_credible_one_behind_it(

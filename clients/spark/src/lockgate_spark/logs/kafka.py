@@ -183,7 +183,7 @@ class KafkaSplitLog:
             ):
                 self._distrust_look_ups()
                 self.heads(positions, ends)
-        found, crossings = {}, {}
+        found, crossings = dict[str, Head](), dict[str, Crossing]()
         for split, head in answers.items():
             learned, low = self.learned[split], positions[split]
             if low >= ends[split] or (head is not None and head.offset >= ends[split]):
@@ -205,7 +205,13 @@ class KafkaSplitLog:
             below = learned.head if below is None else max(below, learned.head)
             low, pace = max(low, below.offset + 1), learned.points.pace
             crossings[split] = Crossing(event_time, low, ends[split], below, above, pace, learned.window)
-        return found | self._cross(crossings)
+
+        def read(ranges: Ranges) -> Mapping[str, Reading]:
+            self._reads += 1
+            return self._read(ranges, event_time)
+
+        search(crossings, read)
+        return found | {split: each.above for split, each in crossings.items() if each.above is not None}
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
         """Read the logs at `stops`, the records at which a plan would stop, and return whether the
@@ -232,13 +238,6 @@ class KafkaSplitLog:
         if hidden_ms > _MARKER_LAG_MS or self._anew > MOST_ANEW:
             self._distrust_look_ups()
         return False
-
-    def end_of_search(self, split: str, end: int) -> int:
-        """Return the offset at which a batch has to end in `split` at the latest: `end`, or an
-        earlier offset at which a read has given up without finding a credible record.
-        """
-        learned = self.learned[split]
-        return end if learned.head is not None else min(end, learned.blank[1])
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
         """Measure the out-of-orderness of some consecutive unread records in the next `SAMPLED`
@@ -296,14 +295,6 @@ class KafkaSplitLog:
     def _meet(self, split: str, head: Head) -> None:
         if not self.credible.has(head.event_time):
             self.learned[split].points.meet(head)
-
-    def _cross(self, crossings: Mapping[str, Crossing]) -> dict[str, Head]:
-        def read(ranges: Ranges) -> Mapping[str, Reading]:
-            self._reads += 1
-            return self._read(ranges, next(iter(crossings.values())).event_time)
-
-        search(crossings, read)
-        return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, ranges: Ranges, credible: Credible | None = None) -> dict[str, Reading]:
         """Return, for each range of offsets, the reading of the first record whose event time is

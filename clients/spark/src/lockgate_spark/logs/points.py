@@ -156,6 +156,12 @@ class Learned:
         found = self.blank[0] == end if self.head is None else self.head.offset < end
         return self.position == position and found
 
+    def end_of_search(self, end: int) -> int:
+        """Return the offset at which a batch has to end at the latest: the log's `end`, or an
+        earlier offset at which a read has given up without finding a credible record.
+        """
+        return end if self.head is not None else min(end, self.blank[1])
+
     def has_read(self, head: Head) -> bool:
         """Return whether lockgate has read this record. If not, the record may be a marker."""
         return (

@@ -142,16 +142,17 @@ class Unread:
     def backlogs(self) -> dict[Key, Backlog]:
         """Return the backlog of each split, which is the planner's input."""
         self.heads()  # they tell where so much is not credible that the plan has to end there
-        return {
-            (i, split): Backlog(
+        found = dict[Key, Backlog]()
+        for (i, split), position, end in self.splits():
+            log = self.sources[i].log.learned[split]
+            found[i, split] = Backlog(
                 source=i,
                 position=position,
-                end=self.sources[i].log.end_of_search(split, end),
-                known_until=self.sources[i].log.learned[split].known_until,
-                caught_up_since=self.sources[i].log.learned[split].caught_up_since,
+                end=log.end_of_search(end),
+                known_until=log.known_until,
+                caught_up_since=log.caught_up_since,
             )
-            for (i, split), position, end in self.splits()
-        }
+        return found
 
     def heads(self) -> dict[Key, Head]:
         """Return the first unread record of each split."""

@@ -160,7 +160,6 @@ class Planner:
         known = () if before is None else before.partitions
         since = {(p.source, p.partition): p.paused_since for p in known if p.paused_since is not None}
         called = names(made, made)
-        early = {key: called[key] for key in read_early}
         resumed = (key for key in since if key in made and made[key].end > made[key].position)
         slowest = self._blocker(planned) if plan.limit is Limit.HORIZON else None
         event = None if membership is None else membership.last
@@ -189,8 +188,8 @@ class Planner:
                 for key, s in made.items()
             ),
             paused=tuple(sorted(called[key] for key in paused)),
-            resumed=tuple(sorted(called[key] for key in resumed if key not in early)),
-            read_early=tuple(sorted(early.values())),
+            resumed=tuple(sorted(called[key] for key in resumed if key not in read_early)),
+            read_early=tuple(sorted(called[key] for key in read_early)),
             group_watermark=None if event is None else event.group_watermark,
             blocked_by=() if event is None else event.blocked_by,
             bounded_by=None if slowest is None else called[slowest],

@@ -157,7 +157,7 @@ class Producers:
             if key in heads and (resumed := self._resumed.pop(key, None)) is not None:
                 end_before, looked_at = resumed
                 if heads[key].event_time <= spark_watermark:
-                    self._too_late.still_comes(key, max(0, looked_at - heads[key].event_time), end_before)
+                    self._too_late.came(key, max(0, looked_at - heads[key].event_time), None, end_before)
         self._look_at_unknown(unread, now)
         ticks = self._clock.ticks()
         for key in [key for key, until in self._watched.items() if until <= ticks]:

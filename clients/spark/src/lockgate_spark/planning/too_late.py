@@ -42,20 +42,15 @@ class TooLate:
         """The number of late records so far."""
         return sum(late.count for late in self._splits.values())
 
-    def came(self, key: Key, lag: int, waited: int) -> None:
+    def came(self, key: Key, lag: int, waited: int | None, upto: int = 0) -> None:
         """Have `look` count the late records of `key`. One came `lag` (ms) behind the clock, but
-        plans had allowed only for `waited` (ms).
+        plans had allowed only for `waited` (ms; None if those of an earlier run had, which has
+        counted the records up to the offset `upto`).
         """
-        late = self._splits.setdefault(key, _Late(lag, waited))
+        late = self._splits.setdefault(key, _Late(lag, waited, upto))
         if late.ended:
             late.waited = waited
         late.lag, late.ended = max(lag, late.lag), False
-
-    def still_comes(self, key: Key, lag: int, upto: int) -> None:
-        """Have `look` count the late records of `key` from the offset `upto` on, up to which the
-        earlier run has counted them. One came `lag` (ms) behind the clock.
-        """
-        self._splits.setdefault(key, _Late(lag, None, upto))
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
         """Count the late records up to `spark_watermark` (ms). Warn if a split's count doubles."""
