@@ -265,10 +265,7 @@ class KafkaSplitLog:
         named = self.requests.highest() if self._names_highest else {}
         if self.requests.order and self._names_highest and named is None:
             self._names_highest = False
-            log.info(
-                "the brokers do not support look-ups of the highest timestamp, so lockgate reads the last "
-                "records instead"
-            )
+            log.info("the brokers do not support look-ups of the highest timestamp: lockgate reads the last records")
         named = named or {}
         for split, learned in self.learned.items():
             learned.highest.named = named.get(split)
@@ -283,10 +280,7 @@ class KafkaSplitLog:
     def _distrust_look_ups(self) -> None:
         """Stop taking the results of look-ups for records, and forget those taken so far."""
         self._distrusts_look_ups = True
-        log.info(
-            "Kafka's offset look-ups by timestamp return transaction markers, so lockgate reads records to find the "
-            "event time of each partition"
-        )
+        log.info("Kafka's look-ups by timestamp return transaction markers, so lockgate reads records instead")
         self._heads_asked = None
         for learned in self.learned.values():
             learned.position = -1

@@ -41,6 +41,12 @@ def named(key: Key, among: Iterable[Key]) -> str:
     return f"topic {topic}, partition {partition}{source}"
 
 
+def counts(numbers: Mapping[Key, int], among: Iterable[Key]) -> str:
+    """Return the number of each split as text, with the splits' `names`."""
+    called = names(numbers, among)
+    return ", ".join(f"{called[key]} {n}" for key, n in sorted(numbers.items()))
+
+
 class Sampled(NamedTuple):
     """A summary of some records: how many were inspected (`looked`), how many of these have a value
     (`valued`) and an event time (`timed`), and the last value as text. The text is empty if no

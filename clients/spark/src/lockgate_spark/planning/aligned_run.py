@@ -157,11 +157,8 @@ class AlignedRun:
         try:
             tell(self.report)
         except Exception as error:
-            log.log(
-                logging.DEBUG if self._report_fails else logging.WARNING,
-                "the report of observe mode is incomplete: %s",
-                error,
-            )
+            level = logging.DEBUG if self._report_fails else logging.WARNING
+            log.log(level, "the report of observe mode is incomplete: %s", error)
             self._report_fails = True
 
     # -- the end --

@@ -35,12 +35,8 @@ def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) ->
         except (ValueError, RecursionError) as error:
             faults.append(f"{error} in {text[:80]!r}")
     if faults:
-        log.warning(
-            "ignoring an unreadable file of %s in <checkpoint>/lockgate. The query writes a new one, so there is "
-            "nothing to do: %.300s",
-            what,
-            faults[0],
-        )
+        ignored = "ignoring an unreadable file of %s in <checkpoint>/lockgate, which the query writes anew: %.300s"
+        log.warning(ignored, what, faults[0])
     return found
 
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from lockgate.duration import spoken
-from lockgate.plan.model import Head, Plan, PlannedState
+from lockgate.plan.model import Head, Plan, PlannedState, SplitPlan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, topic_of
-from lockgate_spark.logs.unread import Key, Unread, named, names
+from lockgate_spark.logs.unread import Key, Unread, counts, named
 from lockgate_spark.planning.steps import Look, Planned
 
 log = logging.getLogger("lockgate")
@@ -130,6 +130,7 @@ class Retention:
         self._stamped: dict[int, list[Retained]] = {}  # by source, where event time is in the payload
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
+        self._known: Mapping[Key, SplitPlan] = {}  # the last plan
         self._logged_at: dict[Key, int] = {}
         self._read_early: Counter[Key] = Counter()
 
@@ -180,7 +181,8 @@ class Retention:
         """Log and count the offsets that `planned`, which is carried out, reads early, and return
         their number by split. `now` is the wall-clock time in ms.
         """
-        made, cut = planned.plan.splits, planned.cut.splits
+        self._known = made = planned.plan.splits
+        cut = planned.cut.splits
         early = {key: each.end - cut[key].end for key, each in made.items() if each.end > cut[key].end}
         self._read_early.update(early)
         for key, offsets in early.items():
@@ -203,11 +205,8 @@ class Retention:
     def sum_up(self) -> None:
         """Log how many offsets of each partition were read early."""
         if self._read_early:
-            called = names(self._read_early, self._read_early)
-            log.info(
-                "offsets read early because of retention, by partition: %s",
-                ", ".join(f"{called[key]} {n}" for key, n in sorted(self._read_early.items())),
-            )
+            read = counts(self._read_early, self._known)
+            log.info("offsets read early because of retention, by partition: %s", read)
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
         """Look up the oldest Kafka timestamp of the next records of the paused splits of source

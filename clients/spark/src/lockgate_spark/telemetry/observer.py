@@ -12,7 +12,7 @@ from lockgate_http.duration import Duration, milliseconds
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.points import Points
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.logs.unread import Key, Source, Unread, named, names
+from lockgate_spark.logs.unread import Key, Source, Unread, counts, named, names
 from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import source_metrics
 from lockgate_spark.telemetry.rows_saved import RowsSaved, operators_of
@@ -156,18 +156,11 @@ class Observer:
 
     def sum_up(self) -> None:
         if self.left_out:
-            called = names(self.left_out, self._splits())
-            log.info(
-                "at least this many records were left out of the alignment, by partition: %s",
-                ", ".join(f"{called[key]} {n}" for key, n in sorted(self.left_out.items())),
-            )
+            left_out = counts(self.left_out, self._splits())
+            log.info("at least this many records were left out of the alignment, by partition: %s", left_out)
         if self._rows_saved is not None:
             self._rows_saved.finish()
-            log.info(
-                "estimate: without lockgate, %d more rows would have been late, because plain Spark divides each "
-                "batch among the partitions by their backlog",
-                self._rows_saved.rows,
-            )
+            log.info("estimate: without lockgate, %d more rows would have been late", self._rows_saved.rows)
 
     def _log_change(self, view: BatchAlignment) -> None:
         state = (view.limited_by, view.blocker, bool(view.paused))
