@@ -121,7 +121,7 @@ class Assignment:
             split = self.splits.get(key)
             if split is not None:  # else it was given back a moment ago
                 changed.append(split)
-                if (records := split.take(messages[start:end], times[start:end])) is not None:
+                if (records := split.take(messages, times, start, end)) is not None:
                     self.fetched += len(records.messages)
                     self.left_out += records.left_out
         return changed
