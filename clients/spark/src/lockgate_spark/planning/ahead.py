@@ -110,10 +110,9 @@ class Ahead:
             if not stop.warned and self._ticks() - stop.since >= _WARNED_AFTER_S:
                 stop.warned = True
                 log.warning(
-                    "%s has stopped: its record at offset %d is stamped %s, %s ahead of the clock, and is read "
-                    "when the clock reaches that time. Records behind it wait as long, and become late if Spark's "
-                    "watermark passes them meanwhile. To leave such records out, set a shorter future_bound, and "
-                    "filter them before withWatermark",
+                    "%s has stopped: its record at offset %d is stamped %s, %s ahead of the clock, and is read then. "
+                    "Records behind it wait as long, and may become late. To leave such records out, set a shorter "
+                    "future_bound, and filter them before withWatermark",
                     named(key, self._ends),
                     stop.head.offset,
                     watermark.instant(stop.head.event_time),

@@ -61,11 +61,8 @@ class KeptLags:
 
     @staticmethod
     def _warn(what: str, error: Exception) -> None:
-        log.warning(
-            "the producers' lags cannot be %s in <checkpoint>/lockgate, so a restart measures them again: %s",
-            what,
-            error,
-        )
+        again = "the producers' lags cannot be %s in <checkpoint>/lockgate, so a restart measures them again: %s"
+        log.warning(again, what, error)
 
 
 @dataclass(frozen=True, slots=True)
