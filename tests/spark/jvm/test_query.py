@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lockgate_spark import UnsupportedQuery
-from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.query import refuse_modes
 
 
 def of_class(name: str, **methods: Any) -> Any:
@@ -22,10 +22,9 @@ def of_class(name: str, **methods: Any) -> Any:
     ],
 )
 def test_execution_mode_that_cannot_be_aligned_is_refused_with_advice(execution: str, told: str) -> None:
-    run = QueryRun(of_class(execution, trigger=lambda: of_class("ProcessingTimeTrigger")), None)
     with pytest.raises(UnsupportedQuery, match=told):
-        run._refuse_modes()
+        refuse_modes(of_class(execution, trigger=lambda: of_class("ProcessingTimeTrigger")))
 
 
 def test_micro_batches_are_not_refused() -> None:
-    QueryRun(of_class("MicroBatchExecution", trigger=lambda: of_class("ProcessingTimeTrigger")), None)._refuse_modes()
+    refuse_modes(of_class("MicroBatchExecution", trigger=lambda: of_class("ProcessingTimeTrigger")))

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from lockgate.plan.windows import DAY, WEEK, Windows, Zone
 from lockgate_spark import Alignment, ConfigurationError, align
-from lockgate_spark.jvm.zone import zone_of
+from lockgate_spark.jvm.query import zone_of
 from support.zones import HOUR, at, zone
 
 SINCE, UNTIL = at("2000-01-01T00:00", "UTC"), at("2020-01-01T00:00", "UTC")

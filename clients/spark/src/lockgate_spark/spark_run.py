@@ -10,26 +10,12 @@ from lockgate_spark.errors import Stopped
 class SparkRun(Protocol):
     """One run of one query, with Spark's ids of the query and of the run."""
 
-    @property
-    def query_id(self) -> str: ...
-
-    @property
-    def run_id(self) -> str: ...
-
-    @property
-    def name(self) -> str | None: ...
-
-    @property
-    def available_now(self) -> bool:
-        """Whether the trigger is AvailableNow: the run reads only what exists at its start."""
-
-    @property
-    def interval_s(self) -> float:
-        """The time (s) between two triggers; 0 if batches follow each other at once."""
-
-    @property
-    def in_group(self) -> bool:
-        """Whether `align` has put the query's sources into a group."""
+    query_id: str
+    run_id: str
+    name: str | None
+    available_now: bool  # the trigger is AvailableNow: the run reads only what exists at its start
+    interval_s: float  # between two triggers; 0 if batches follow each other at once
+    in_group: bool  # `align` has put the query's sources into a group
 
     def is_active(self) -> bool:
         """Return whether the run is active: false once `query.stop()` was called."""

@@ -10,7 +10,7 @@ from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.event_times import TIME
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConnectRun:
     """A `SparkRun` in a session of Spark Connect."""
 

@@ -19,10 +19,9 @@ from lockgate_spark.joining import agreement_of, joined
 from lockgate_spark.jvm.dropped import LateCount
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
-from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.jvm.query import QueryRun, zone_rules
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.stand_in import send_at_once
-from lockgate_spark.jvm.zone import zone_rules
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport

@@ -7,7 +7,6 @@ identifies the run, since Spark makes a session for each run.
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +14,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
-from lockgate_spark.jvm.names import class_name, each, option
-from lockgate_spark.jvm.offsets import parsed
+from lockgate_spark.jvm.names import class_name, each, option, parsed
 from lockgate_spark.jvm.watermarks import query_watermarks, source_index
-from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
@@ -29,6 +27,8 @@ from lockgate_spark.running import running
 from lockgate_spark.spark_lines import session_of, start_offsets
 
 QUERY_ID = "sql.streaming.queryId"
+_SESSION_ZONE = "spark.sql.session.timeZone"
+_UNTIL_MS = 4_102_444_800_000  # 2100
 _EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 _SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
@@ -53,12 +53,18 @@ _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leav
 NO_RUN = "this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch"
 
 
-@dataclass(frozen=True)
 class QueryRun:
     """One run of one query, as the protocols `planning.run.Run` and `ReportedRun` document it."""
 
-    execution: Any
-    jvm: Any
+    def __init__(self, execution: Any, jvm: Any) -> None:
+        self.execution, self.jvm = execution, jvm
+        self.query_id, self.run_id = str(execution.id().toString()), str(execution.runId().toString())
+        self.name: str | None = execution.name()
+        trigger = execution.trigger()
+        self.available_now = class_name(trigger) == "AvailableNowTrigger"
+        self.interval_s = trigger.intervalMs() / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
+        aligned = running.of_query(AlignedRun, self.query_id)
+        self.in_group = aligned is not None and aligned.membership is not None
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
@@ -69,9 +75,8 @@ class QueryRun:
             raise UnsupportedQuery(
                 f"no streaming query of this application has the checkpoint {root}; start the stream with writeStream"
             )
-        run = cls(execution, spark._jvm)
-        run._refuse_modes()
-        return run
+        refuse_modes(execution)
+        return cls(execution, spark._jvm)
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
@@ -90,33 +95,6 @@ class QueryRun:
         sessions = [leaf.otherCopyArgs().apply(0) for leaf in batches]
         execution = _running(spark, lambda one: any(session_of(one).equals(session) for session in sessions))
         return None if execution is None else cls(execution, spark._jvm)
-
-    @property
-    def query_id(self) -> str:
-        return str(self.execution.id().toString())
-
-    @property
-    def run_id(self) -> str:
-        return str(self.execution.runId().toString())
-
-    @property
-    def name(self) -> str | None:
-        name = self.execution.name()
-        return None if name is None else str(name)
-
-    @property
-    def available_now(self) -> bool:
-        return class_name(self.execution.trigger()) == "AvailableNowTrigger"
-
-    @property
-    def interval_s(self) -> float:
-        trigger = self.execution.trigger()
-        return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
-
-    @property
-    def in_group(self) -> bool:
-        aligned = running.of_query(AlignedRun, self.query_id)
-        return aligned is not None and aligned.membership is not None
 
     def is_active(self) -> bool:
         return bool(self.execution.isActive())
@@ -247,17 +225,18 @@ class QueryRun:
         return self.conf(POLICY).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        return zone_of(self.jvm, name or self.conf(SESSION_ZONE))
+        return zone_of(self.jvm, name or self.conf(_SESSION_ZONE))
 
     def conf(self, key: str) -> str:
         """Return the value of `key` in the query's session, which may be from the checkpoint."""
         return str(session_of(self.execution).conf().get(key))
 
-    def _refuse_modes(self) -> None:
-        trigger, execution = class_name(self.execution.trigger()), class_name(self.execution)
-        refused = trigger if trigger in _REFUSED else execution
-        if refused != "MicroBatchExecution":
-            raise UnsupportedQuery(f"{refused}: {_REFUSED.get(refused, _ANOTHER)}")
+
+def refuse_modes(execution: Any) -> None:
+    trigger, kind = class_name(execution.trigger()), class_name(execution)
+    refused = trigger if trigger in _REFUSED else kind
+    if refused != "MicroBatchExecution":
+        raise UnsupportedQuery(f"{refused}: {_REFUSED.get(refused, _ANOTHER)}")
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
@@ -283,6 +262,32 @@ def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)
+
+
+def zone_of(jvm: Any, name: str) -> Zone:
+    """Return the zone of this name from the JVM's tables, from 1970 to 2100, so that window-aligned
+    batches agree with `date_trunc`.
+    """
+    rules = zone_rules(jvm, name)
+    instant = jvm.java.time.Instant.EPOCH
+    before, changes = int(rules.getOffset(instant).getTotalSeconds()) * 1000, []
+    while (change := rules.nextTransition(instant)) is not None:
+        instant = change.getInstant()
+        at = int(instant.toEpochMilli())
+        if at >= _UNTIL_MS:
+            break
+        changes.append((at, int(change.getOffsetAfter().getTotalSeconds()) * 1000))
+    return Zone(before, tuple(changes))
+
+
+def zone_rules(jvm: Any, name: str) -> Any:
+    try:
+        return jvm.org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(name).getRules()
+    except (Py4JJavaError, PySparkException) as error:
+        raise ConfigurationError(
+            f'Alignment(slice_zone={name!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "epoch"; '
+            f"Spark says: {str(error).partition('. ')[0]}"
+        ) from None
 
 
 class CheckpointMemory:

@@ -20,8 +20,7 @@ from lockgate_spark.jvm.compiler import new_java, new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected, sentence
 from lockgate_spark.jvm.kept import KeptRows
-from lockgate_spark.jvm.names import class_name
-from lockgate_spark.jvm.offsets import parse, parsed, render
+from lockgate_spark.jvm.names import class_name, parse, parsed, render
 from lockgate_spark.jvm.opening import SparkAlignedRun, open_run
 from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watermarks import NAMED, source_index
