@@ -136,8 +136,6 @@ def test_a_gate_that_is_refused_says_so_in_one_line_and_py4j_says_nothing(
 class Sleeper(SparkProxy):
     """A `Callable` that fails as what it calls does."""
 
-    ANSWERS = ("call",)
-    INTERFACES = ("java.util.concurrent.Callable",)
     calls: Callable[[], object]
 
     def call(self) -> object:
@@ -146,7 +144,7 @@ class Sleeper(SparkProxy):
 
 def thrown(spark: SparkSession, calls: Callable[[], object]) -> Any:
     """The Java error that a caller in Java gets."""
-    sleeper = Sleeper(spark._jsparkSession, spark.sparkContext._gateway)
+    sleeper = Sleeper(spark._jsparkSession, spark.sparkContext._gateway, ["java.util.concurrent.Callable"], ["call"])
     sleeper.calls = calls  # type: ignore[method-assign]
     with pytest.raises((Py4JJavaError, IllegalArgumentException)) as error:
         sleeper.java_proxy.call()

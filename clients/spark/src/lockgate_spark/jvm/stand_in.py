@@ -6,8 +6,9 @@ the whole traceback into the message that Spark shows.
 import logging
 import threading
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.failures import is_interrupt, java_cause, quiet_callbacks, sentence
@@ -81,21 +82,26 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """A proxy for `java`, an object of Spark, with the Java interfaces `INTERFACES`. Python answers
-    the methods in `ANSWERS`. `stand_in` is the Java half if it exists already. `tasks` is a Java
+    """A proxy for `java`, an object of Spark, with these Java `interfaces`. Python answers the
+    methods in `answers`. `stand_in` is the Java half if it exists already. `tasks` is a Java
     function for a new half, which changes the tasks that Spark has planned for a batch.
     """
 
-    ANSWERS: ClassVar[tuple[str, ...]] = ()
-    INTERFACES: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, java: Any, gateway: Any, stand_in: Any = None, tasks: Any = None) -> None:
+    def __init__(
+        self,
+        java: Any,
+        gateway: Any,
+        interfaces: Iterable[str],
+        answers: Iterable[str],
+        stand_in: Any = None,
+        tasks: Any = None,
+    ) -> None:
         super().__init__()
         self._java, self._gateway, self._stand_in = java, gateway, stand_in
         self.java_proxy: Any = self
         """The object that Java gets: the Java half's proxy, or this object if `stand_in` exists."""
         if stand_in is None:
-            names = ",".join(self.ANSWERS), ",".join(self.INTERFACES)
+            names = ",".join(answers), ",".join(interfaces)
             self._stand_in = new_java(gateway.jvm, java, "lockgate_spark.jvm", "StandIn", java, self, *names, tasks)
             self.java_proxy = self._stand_in.proxy()
 

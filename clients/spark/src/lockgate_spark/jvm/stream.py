@@ -36,23 +36,20 @@ LEAST_OFFSETS_OF_A_TASK = 1_000
 _UNDIVIDED = 1 << 60
 
 _CONNECTOR = "org.apache.spark.sql.connector."
+_ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
+_INTERFACES = [
+    f"{_CONNECTOR}read.streaming.{name}"
+    for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
+]
 _ASKED_MS = 10_000  # the longest look at the last records, and wait for the brokers' list of topics
 
 
-class _Opening(SparkProxy):
-    """A proxy for one of the objects from which Spark makes a `Stream`; `answers` by method."""
-
-    def __init__(
-        self,
-        java: Any,
-        gateway: Any,
-        interfaces: tuple[str, ...],
-        explain: Callable[[Exception], Exception] = lambda error: error,
-        **answers: Callable[..., Any],
-    ) -> None:
-        interfaces = tuple(_CONNECTOR + each for each in interfaces)
-        vars(self).update(answers, ANSWERS=tuple(answers), INTERFACES=interfaces, explained=explain)
-        super().__init__(java, gateway)
+def _opening(java: Any, gateway: Any, interface: str, explain: Any = None, **answers: Any) -> SparkProxy:
+    """Return a proxy for one of the objects from which Spark makes a `Stream`."""
+    proxy = SparkProxy(java, gateway, [_CONNECTOR + interface], answers)
+    vars(proxy).update(answers)
+    proxy.explained = explain or proxy.explained  # type: ignore[method-assign]
+    return proxy
 
 
 def aligned_table(spark: Any, table: Any, alignment: Alignment) -> Any:
@@ -61,7 +58,7 @@ def aligned_table(spark: Any, table: Any, alignment: Alignment) -> Any:
 
     def newScanBuilder(options: Any) -> SparkProxy:
         selected, builder = Selected.by(options), table.newScanBuilder(options)
-        return _Opening(builder, gateway, ("read.ScanBuilder",), build=lambda: scan(builder.build(), selected))
+        return _opening(builder, gateway, "read.ScanBuilder", build=lambda: scan(builder.build(), selected))
 
     def scan(java: Any, selected: Selected) -> SparkProxy:
         def toMicroBatchStream(checkpoint: str) -> Stream:
@@ -69,25 +66,16 @@ def aligned_table(spark: Any, table: Any, alignment: Alignment) -> Any:
             return open_stream(spark, alignment, checkpoint, stream, selected, event_time)
 
         def toContinuousStream(_: str) -> Any:
-            raise UnsupportedQuery(
-                "Trigger.Continuous reads without batches, so that there is nothing to plan. Use another trigger"
-            )
+            raise UnsupportedQuery("Trigger.Continuous reads without batches, so there is no plan. Use another trigger")
 
         answers = {each.__name__: each for each in (toMicroBatchStream, toContinuousStream)}
-        return _Opening(java, gateway, ("read.Scan",), selected.explained, **answers)
+        return _opening(java, gateway, "read.Scan", selected.explained, **answers)
 
-    interfaces = ("catalog.Table", "catalog.SupportsRead")
-    return _Opening(table, gateway, interfaces, newScanBuilder=newScanBuilder).java_proxy
+    return _opening(table, gateway, "catalog.SupportsRead", newScanBuilder=newScanBuilder).java_proxy
 
 
 class Stream(SparkProxy):
     """A proxy for the stream of one source in one run of a query, as `logs.unread.Source`."""
-
-    ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
-    INTERFACES = tuple(
-        f"{_CONNECTOR}read.streaming.{name}"
-        for name in ("MicroBatchStream", "SupportsTriggerAvailableNow", "ReportsSourceMetrics")
-    )
 
     def __init__(
         self,
@@ -106,7 +94,7 @@ class Stream(SparkProxy):
                 tasks = new_java(gateway.jvm, java, "lockgate_spark.jvm", "DividedRanges", least)
             except Py4JJavaError as error:
                 log.debug("batches are not divided among the cores: %s", error)
-        super().__init__(java, gateway, stand_in, tasks)
+        super().__init__(java, gateway, _INTERFACES, _ANSWERS, stand_in, tasks)
         self.event_time = event_time
         self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
