@@ -30,14 +30,3 @@ def test_an_entry_that_has_ended_is_not_found_and_the_next_run_drops_it() -> Non
     assert running.all_of(One) == [first]
     second = running.of_run(One, "q", "next run", One)
     assert (running.of_query(One, "q"), running.all_of(One)) == (second, [second])
-
-
-def test_an_entry_may_look_up_another_one_while_it_is_made() -> None:
-    running = Registry()
-    one = running.of_run(One, "q", "run", One)
-
-    def make() -> Third:
-        assert running.of_query(One, "q") is one
-        return Third()
-
-    assert isinstance(running.of_run(Third, "q", "run", make), Third)

@@ -55,10 +55,8 @@ def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> l
         >>> joined = orders.join(payments, "order_id")
 
     """
-    if hasattr(dfs, "sparkSession"):
-        raise UnsupportedQuery("align_all(df): expected several DataFrames; write align(df), or align_all([df, …])")
-    if not isinstance(dfs, Iterable):
-        raise UnsupportedQuery(f"align_all: expected several DataFrames, not {type(dfs).__name__}")
+    if hasattr(dfs, "sparkSession") or not isinstance(dfs, Iterable):
+        raise UnsupportedQuery(f"align_all([df, …]): expected several DataFrames, not {type(dfs).__name__}")
     return _align_all(list(dfs), alignment, "align_all([…]")
 
 
@@ -66,9 +64,7 @@ def _align_all(dfs: list[DataFrame], alignment: Alignment | None, call: str) -> 
     check_alignment(alignment, call)
     for df in dfs:
         if not hasattr(df, "sparkSession"):  # older Sparks have several classes, and are refused below
-            raise UnsupportedQuery(
-                f"expected a streaming DataFrame, not {type(df).__name__}; several go to align_all([…])"
-            )
+            raise UnsupportedQuery(f"expected a streaming DataFrame, not {type(df).__name__}; align_all takes several")
     if not dfs or not enabled(dfs[0].sparkSession.conf):
         return dfs
     check_spark(dfs[0].sparkSession)
@@ -132,10 +128,7 @@ def report_progress(batch: DataFrame) -> None:
 
     """
     if is_connect(batch):
-        raise UnsupportedQuery(
-            "report_progress(batch) runs a function in Spark's tasks, which Spark Connect does not support: leave it "
-            "out. The group then gets the report when the batch is done"
-        )
+        raise UnsupportedQuery("report_progress(batch) does not work in Spark Connect: leave it out")
     from lockgate_spark.jvm.progress_reports import report_progress as report_by_py4j
 
     report_by_py4j(batch)

@@ -18,8 +18,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._running: dict[tuple[type, str, str], Running] = {}
-        # A gate looks up the aligned run of its query while it is being made, on the same thread.
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
         """Return the object of a run, which the first call makes. Remove all that have ended."""

@@ -104,12 +104,11 @@ class _WithEventTimes:
         span, left_out = look(times, self._event_time, credible_at(self._alignment, int(time.time() * 1000)))
         if left_out and not self._warned:
             self._warned = True
-            said = (
-                "batch %d: %d rows have no usable event time: it is missing, before 1970, or beyond future_bound (%s) "
-                "or past_bound (%s). These rows stay in the batch, but the gate ignores them"
+            log.warning(
+                "batch %d: the gate ignores %d rows, which stay in the batch: their event time is missing, before "
+                "1970, or beyond future_bound (%s) or past_bound (%s)",
+                *(batch_id, left_out, bound(self._alignment.future_bound), bound(self._alignment.past_bound)),
             )
-            bounds = bound(self._alignment.future_bound), bound(self._alignment.past_bound)
-            log.warning(said, batch_id, left_out, *bounds)
         return span
 
 
@@ -135,9 +134,7 @@ class GatedFunction(_WithEventTimes):
     def _gate(self, run: SparkRun, session: Any) -> Gate:
         def make() -> Gate:
             if run.in_group:
-                raise UnsupportedQuery(
-                    "the query is already aligned in a group by align(): remove either gate() or align()"
-                )
+                raise UnsupportedQuery("align() has put this query into a group already: remove gate() or align()")
             warn_of_trigger(self._alignment, run.available_now)
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
@@ -188,9 +185,8 @@ class ObservedFunction(_WithEventTimes):
         would = "would not wait"
         if event is not None and waits:
             would = f"would wait at {watermark.instant(event.max_desired_watermark)}; {blocked_by(event)}"
-        begin = watermark.instant(span.lowest)
-        so_far = f"({self._delayed} of {self._batches} batches so far)"
-        log.info("mode observe: the batch that begins at %s %s %s", begin, would, so_far)
+        said = "mode observe: the batch that begins at %s %s (%d of %d batches so far)"
+        log.info(said, watermark.instant(span.lowest), would, self._delayed, self._batches)
 
 
 @atexit.register

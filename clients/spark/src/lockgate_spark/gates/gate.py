@@ -146,30 +146,23 @@ class Gate:
     def _status(self) -> SourceStatus | None:
         """Return the report to the group; None without an event time, until a batch is overdue."""
         batch = self._batch
-        idle = self._now() - self._since >= self._idle_after_s
-        if batch is None and idle:
+        if batch is None and self._now() - self._since >= self._idle_after_s:
             return SourceStatus(watermark.MAX, None, idle=True)
         if self._top == watermark.MIN:
             return None
         lowest = self._top - self._bounds.disorder
         if batch is None:
             return SourceStatus(lowest - 1, None)
-        lowest = min(lowest, batch.lowest)
-        # in a group that catches up jointly, the proposed target
-        reports_target = self.membership.joint and batch.highest >= lowest
-        return SourceStatus(lowest - 1, batch.highest if reports_target else None)
+        # in a group that catches up jointly, with the proposed target
+        return SourceStatus(min(lowest, batch.lowest) - 1, batch.highest if self.membership.joint else None)
 
     def _exchange(self) -> int:
         status = self._status()
-        assert status is not None  # there is a batch
-        return self.membership.exchange({0: status})
+        return watermark.MIN if status is None else self.membership.exchange({0: status})
 
     def _report(self) -> None:
-        status = self._status()
-        if status is None:
-            return
         try:
-            self.membership.exchange({0: status})
+            self._exchange()
         except AlignmentError as error:
             log.debug("reporting %s between two batches failed: %s", self.membership.source, error)
 
@@ -190,18 +183,14 @@ class Gate:
             "return rows in the order of event time (files: by modification time), or set max_out_of_orderness to "
             "at least %s and the group's max_drift above it",
             batch_id,
-            watermark.instant(span.lowest),
-            watermark.instant(span.highest),
-            watermark.instant(reported),
-            spoken(below),
-            spoken(self._top - span.lowest),
+            *map(watermark.instant, (*span, reported)),
+            *map(spoken, (below, self._top - span.lowest)),
         )
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
         if self._shown is not None:
-            self._shown.show(
-                {**gauges(view), "blockedByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
-            )
+            held = {"blockedByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}
+            self._shown.show(gauges(view) | held)
 
     def _describe(self, span: Span, ceiling: int, waited: bool) -> BatchAlignment:
         event = self.membership.last

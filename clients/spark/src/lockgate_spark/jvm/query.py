@@ -35,10 +35,7 @@ _JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 _JOIN_STORES, _ONE_STORE = 4, 3  # stores of one partition; from which format on it has one
 
 _REFUSED = {
-    "OneTimeTrigger": (
-        "Trigger.Once ends after one batch, and what had to wait would be left unread; availableNow=True waits for "
-        "it. Use another trigger, or leave align() out"
-    ),
+    "OneTimeTrigger": "Trigger.Once leaves unread what has to wait. Use availableNow=True, or leave align() out",
     "RealTimeTrigger": "real-time mode refuses rate limits. Use another trigger, or leave align() out",
     "AsyncProgressTrackingMicroBatchExecution": (
         "offsets are not logged before a batch runs, so a plan could come out differently after a failure. Leave out"
@@ -72,9 +69,7 @@ class QueryRun:
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
         if execution is None:
-            raise UnsupportedQuery(
-                f"no streaming query of this application has the checkpoint {root}; start the stream with writeStream"
-            )
+            raise UnsupportedQuery(f"no running query has the checkpoint {root}; start the stream with writeStream")
         refuse_modes(execution)
         return cls(execution, spark._jvm)
 
@@ -296,18 +291,16 @@ class CheckpointMemory:
     """
 
     def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:
-        self._names = f"{name}0", f"{name}1"
-        self._path = jvm.org.apache.hadoop.fs.Path
-        self._folder = self._path(str(execution.resolvedCheckpointRoot()), "lockgate")
-        self._files = self._folder.getFileSystem(execution.sparkSession().sessionState().newHadoopConf())
+        folder = f"{execution.resolvedCheckpointRoot()}/lockgate"
+        self._paths = [jvm.org.apache.hadoop.fs.Path(folder, f"{name}{n}") for n in range(2)]
+        self._files = self._paths[0].getFileSystem(execution.sparkSession().sessionState().newHadoopConf())
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        paths = [self._path(self._folder, name) for name in self._names]
-        return [self._text(path) for path in paths if self._files.exists(path)]
+        return [self._text(path) for path in self._paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        with closing(self._files.create(self._path(self._folder, self._names[number % 2]), True)) as out:
+        with closing(self._files.create(self._paths[number % 2], True)) as out:
             out.write(text.encode())
 
     def _text(self, path: Any) -> str:

@@ -38,20 +38,16 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
         refuse_options(dict(options))
         return aligned_table(spark, table, settled)
 
-    found = []
-    for df in dfs:
-        plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, aligned)
-        # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
-        plan.setAnalyzed()
-        found.append(DataFrame(df._jdf.ofRows(df.sparkSession._jsparkSession, plan), df.sparkSession))
-    return found
+    plans = [rewritten(df._jdf.queryExecution().analyzed(), gateway, aligned) for df in dfs]
+    for plan in plans:
+        plan.setAnalyzed()  # as all but its leaves is; a new analysis would take a deeper stack
+    pairs = zip(dfs, plans, strict=True)
+    return [DataFrame(df._jdf.ofRows(df.sparkSession._jsparkSession, plan), df.sparkSession) for df, plan in pairs]
 
 
 def check_streaming(is_streaming: bool) -> None:
     if not is_streaming:
-        raise UnsupportedQuery(
-            "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
-        )
+        raise UnsupportedQuery("expected a streaming DataFrame (spark.readStream…load()), not a batch DataFrame")
 
 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Callable[[Any], Any] = lambda table: table) -> Any:
@@ -65,9 +61,7 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Callable[[Any],
         if class_name(leaf) == "StreamingRelationV2":
             table = bare(leaf.table())
             if jvm.java.lang.reflect.Proxy.isProxyClass(table.getClass()):
-                raise UnsupportedQuery(
-                    "this source is aligned already: align every stream once, before or after it is joined with others"
-                )
+                raise UnsupportedQuery("this source is aligned already: align every stream once")
             if class_name(table) != "KafkaTable":
                 raise UnsupportedQuery(_not_kafka(leaf))
             if not done.containsKey(leaf):
@@ -96,7 +90,4 @@ def _not_kafka(leaf: Any) -> str:
         name = leaf.sourceName()
         hint = "lockgate_spark.gate(fn, event_time=…, alignment=…) pauses a query on any source, in its foreachBatch"
         return f'the source is "{name}", and align() needs format("kafka"); {hint}'
-    return (
-        f"no source can be found behind {kind}: hand over the DataFrame that readStream gave, or one made from "
-        "it by transformations"
-    )
+    return f"no source can be found behind {kind}: hand over what readStream gave, or what was derived from it"
