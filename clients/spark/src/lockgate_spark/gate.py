@@ -41,23 +41,18 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     """
     check_alignment(alignment, "gate(fn, event_time")
     if not callable(fn):
-        raise ConfigurationError(
-            f"gate(fn={fn!r}): expected a function of (batch, batch_id); write gate(store, …), not gate(store(…), …)"
-        )
+        raise ConfigurationError(f"gate(fn={fn!r}): expected a function of (batch, batch_id); write gate(store, …)")
     spark = SparkSession.active()
     if not enabled(spark.conf):
         return fn
     check_spark(spark)
     alignment = configured(_checked(event_time, alignment or Alignment()), settings_of(spark))
     if alignment.event_time is None:
-        raise ConfigurationError(
-            'gate(event_time): not set; expected a Spark SQL expression over the batch\'s columns, such as "ts"'
-        )
+        raise ConfigurationError('gate(event_time): not set; expected a Spark SQL expression, such as "ts"')
     if alignment.coordinator is None:
         raise ConfigurationError(
-            "gate(alignment): it has no Coordinator, so there is no group to wait for; expected"
-            ' Alignment(coordinator=Coordinator("http://HOST:PORT", group=…)), or spark.lockgate.coordinator.url '
-            "and .group"
+            'gate(alignment): it has no Coordinator; expected Alignment(coordinator=Coordinator("http://HOST:PORT", '
+            "group=…)), or spark.lockgate.coordinator.url and .group"
         )
     warn_of_gate(alignment)
     if alignment.mode == "observe":
@@ -68,15 +63,9 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
     """Return the alignment with `event_time`, if it is given. Refuse options that need a plan."""
-    if alignment.slice is not None:
-        raise ConfigurationError(
-            f"Alignment(slice={alignment.slice!r}): a gate makes batches wait and cuts none; leave slice out"
-        )
-    if alignment.late_rows in ("count", "keep"):
-        raise ConfigurationError(
-            f"Alignment(late_rows={alignment.late_rows!r}): a gate sees batches behind Spark's watermark; leave "
-            "late_rows out"
-        )
+    for name, without in (("slice", None), ("late_rows", "ignore")):
+        if (value := getattr(alignment, name)) not in (None, without):
+            raise ConfigurationError(f"Alignment({name}={value!r}): a gate only makes batches wait; leave {name} out")
     if event_time is None:
         return alignment
     if alignment.event_time not in (None, event_time):

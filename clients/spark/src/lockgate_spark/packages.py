@@ -27,16 +27,13 @@ def was_tried(version: str) -> bool:
 
 def refuse_by_version(spark: Any) -> None:
     versions, tested = (str(spark.version), str(pyspark.__version__)), f"Spark {', '.join(CONNECTORS)}"
-    shown, why = f"Spark {versions[0]} (pyspark {versions[1]})", ""
+    shown = f"Spark {versions[0]} (pyspark {versions[1]})"
     if any(_numbers(version) < min(map(_numbers, CONNECTORS)) for version in versions):
         raise UnsupportedQuery(f"{shown} is older than what lockgate works with: {tested}")
     if is_connect(spark) and _SPARK_3 in map(_line, versions):
-        why = "lockgate's extension for a Connect server needs Spark 4.0 or newer. Use a "
-        why += "classic session, SparkSession.builder.master(…), or upgrade Spark"
-    elif is_connect(spark) and not was_tried(versions[1]):
-        why = f"this version of lockgate was tested with {tested}. Use one of these, or a newer lockgate"
-    if why:
-        raise UnsupportedQuery(f"Spark Connect, {shown}: {why}")
+        raise UnsupportedQuery(f"Spark Connect, {shown}: lockgate needs Spark 4.0 or newer. Use a classic session")
+    if is_connect(spark) and not was_tried(versions[1]):
+        raise UnsupportedQuery(f"Spark Connect, {shown}: lockgate was tested with {tested}. Use one of these")
 
 
 def packages(spark_version: str | None = None) -> str:
@@ -63,9 +60,8 @@ def packages(spark_version: str | None = None) -> str:
         spark_version, scala = str(pyspark.__version__), jars[0] if jars else ""
     line = _line(spark_version)
     if line not in CONNECTORS:
-        raise ConfigurationError(
-            f"no Kafka connector was tried with Spark {spark_version!r}: known are {', '.join(sorted(CONNECTORS))}"
-        )
+        known = ", ".join(CONNECTORS)
+        raise ConfigurationError(f"no Kafka connector was tried with Spark {spark_version!r}: known are {known}")
     scala = _line(scala) or ("2.12" if line == _SPARK_3 else "2.13")
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{CONNECTORS[line]}"
 
@@ -78,10 +74,7 @@ def jar_note() -> str:
     conf = context.getConf()
     if not any("lockgate-spark-server" in str(conf.get(key, "")) for key in ("spark.jars", "spark.jars.packages")):
         return ""
-    return (
-        f"the jar lockgate-spark-server has no effect on Spark {context.version}: it needs Spark 4.0 or newer. Call "
-        "align() in the code instead"
-    )
+    return f"the jar lockgate-spark-server has no effect on Spark {context.version}: call align() in the code instead"
 
 
 def _line(version: str) -> str:

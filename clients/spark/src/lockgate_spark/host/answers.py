@@ -51,10 +51,7 @@ class HostAnswers(JavaCallback):
         # PySpark makes the first session that it sees the default of the whole JVM.
         default = self._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession()
         if default.isDefined():
-            self._session(default.get())
-
-    def _session(self, java: Any) -> SparkSession:
-        return SparkSession(self._context, java)
+            SparkSession(self._context, default.get())
 
     def lives(self) -> None:
         """Show that this process is alive, at once and even during a long plan."""
@@ -77,7 +74,7 @@ class HostAnswers(JavaCallback):
         times of the rows, and for any other question, the answer as JSON. `given` is JSON with the
         arguments of the question.
         """
-        spark, arguments = self._session(session), json.loads(given)
+        spark, arguments = SparkSession(self._context, session), json.loads(given)
         if question == "align":
             check_streaming(plan.isStreaming())
             options = self._gateway.jvm.java.util.TreeMap()  # a Java map outlives this process
@@ -98,7 +95,7 @@ class HostAnswers(JavaCallback):
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
-        spark = self._session(session)
+        spark = SparkSession(self._context, session)
         check_session(spark)
         check_before(spark, alignment)
 
@@ -125,7 +122,7 @@ class HostAnswers(JavaCallback):
         """
         alignment = asked(dict(table.options()), dict(table.conf()))
         assert alignment is not None  # else the jar would have no such table
-        spark = self._session(table.session())
+        spark = SparkSession(self._context, table.session())
         event_time = EventTime.over(spark, table.spark(), alignment.event_time)
         stream = open_stream(spark, alignment, checkpoint, java, Selected.by(options), event_time, stand_in, kept)
         stream.fixed_at = ends_fixed_at

@@ -77,10 +77,6 @@ class EventTime:
             raise _wrong(text, f"it cannot be evaluated outside of a query: {said}") from None
         return made
 
-    def read_by(self, kafka_log: Any) -> Any:
-        kafka_log.setEventTime(self.projection(), self.headers, self.micros)
-        return kafka_log
-
     def timestamp(self, spark: Any) -> Column:
         """Return the event time as a TIMESTAMP, null where the expression is null or fails."""
         return unless_it_fails(spark, self.text if self.micros else f"timestamp_millis({self.text})", OF_KAFKA)

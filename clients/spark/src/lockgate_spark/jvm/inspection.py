@@ -74,12 +74,9 @@ class Diagnosis:
         rows += [(each.name, "found" if each.found else "MISSING", each.without_it) for each in self.members]
         table = [f"{name:{width}}  {state:7}  {needs}" for name, state, needs in rows]
         lost = dict.fromkeys(each.without_it for each in self.missing)
-        verdict = f"{self.versions}: {'' if self.tried else 'not '}tested with this version of lockgate. "
-        if lost:
-            verdict += f"{len(self.missing)} of {len(self.members)} members are missing. "
-            verdict += f"Does not work: {'; '.join(lost)}."
-        else:
-            verdict += f"All {len(self.members)} members are there."
+        found = f"{len(self.missing)} of {len(self.members)} members are missing. Does not work: {'; '.join(lost)}."
+        found = found if lost else f"All {len(self.members)} members are there."
+        verdict = f"{self.versions}: {'' if self.tried else 'not '}tested with this version of lockgate. {found}"
         return "\n".join([*table, "", verdict, *([f"Note: {self.note}."] if self.note else [])])
 
     __repr__ = __str__
@@ -94,19 +91,13 @@ def check_spark(spark: Any) -> None:
     if was_tried(version) or version in _judged:
         return
     found = examine(spark)
+    untested = f"{found.versions} was not tested with this version of lockgate"
     missing = [each.name for each in found.missing if each.without_it == ALIGN]
     # A gated query needs no Kafka, and without the connector there is no stream to align.
     if lacks := ", ".join(name for name in missing if not name.startswith(_NO_CONNECTOR)):
-        raise UnsupportedQuery(
-            f"{found.versions} was not tested with this version of lockgate, and lacks {lacks}. Use a newer lockgate, "
-            "or another Spark; lockgate_spark.doctor() shows all that is looked for"
-        )
+        raise UnsupportedQuery(f"{untested}, and lacks {lacks}. Use another Spark; lockgate_spark.doctor() shows more")
     _judged.add(version)
-    log.warning(
-        "%s was not tested with this version of lockgate. It has all that align() needs, and is used; "
-        "lockgate_spark.doctor() shows what was looked for",
-        found.versions,
-    )
+    log.warning("%s, but has all that align() needs; lockgate_spark.doctor() shows more", untested)
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
@@ -129,10 +120,7 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
     """
     spark = spark or SparkSession.getActiveSession() or _new_session()
     if is_connect(spark):
-        raise UnsupportedQuery(
-            "doctor() looks into the driver's JVM, and a session of Spark Connect has none. Run "
-            "python -m lockgate_spark doctor with the server's Spark"
-        )
+        raise UnsupportedQuery("doctor() needs a JVM: run python -m lockgate_spark doctor with the server's Spark")
     return examine(spark)
 
 

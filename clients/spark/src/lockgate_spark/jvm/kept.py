@@ -148,7 +148,7 @@ class KeptRows:
         return self._path(f"query={self._run.query_id}/batch_id={batch}/{file}")
 
     def _path(self, below: str = "") -> Any:
-        return self._run.jvm.org.apache.hadoop.fs.Path(f"{self.path}/{below}" if below else self.path)
+        return self._run.jvm.org.apache.hadoop.fs.Path(f"{self.path}/{below}")
 
     def _files(self) -> Any:
         session = self._run.execution.sparkSession()
@@ -168,9 +168,7 @@ class LateTopic:
         for source in sources.values():
             if source.selected.reads(name, spark._jvm):
                 option = f"{source.selected.option}={source.selected.text!r}"
-                raise ConfigurationError(
-                    f"{where}: the query reads this topic itself ({option}). Give its late rows another one"
-                )
+                raise ConfigurationError(f"{where}: the query reads this topic itself ({option}). Name another")
         try:
             reader = spark.read.format("kafka").options(**self._options)
             reader.option("subscribe", name).load().rdd.getNumPartitions()

@@ -114,7 +114,4 @@ def _unequal(one: Alignment, other: Alignment) -> str:
     values = " and ".join(
         f"Alignment({', '.join(f'{name}={getattr(each, name)!r}' for name in differ)})" for each in (one, other)
     )
-    return (
-        f"streams of one query are aligned with {values}: one query has one plan. Give all of them the same, or "
-        "hand them to align_all"
-    )
+    return f"streams of one query are aligned with {values}: give all of them the same, or hand them to align_all"

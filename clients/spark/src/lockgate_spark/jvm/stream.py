@@ -100,8 +100,9 @@ class Stream(SparkProxy):
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         self._limit = java.getDefaultReadLimit()  # that of all batches
         kafka = self._kafka("KafkaLog")
-        reader = kafka if event_time is None else event_time.read_by(kafka)
-        self.log = KafkaSplitLog(reader, in_payload=event_time is not None)
+        if event_time is not None:
+            kafka.setEventTime(event_time.projection(), event_time.headers, event_time.micros)
+        self.log = KafkaSplitLog(kafka, in_payload=event_time is not None)
         self.budget, self.least = limits_of(self._limit)
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
