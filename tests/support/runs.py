@@ -12,8 +12,8 @@ from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Sampled
-from lockgate_spark.planning.memory import Memory
 from lockgate_spark.query_watermark import QueryWatermark
+from lockgate_spark.spark_run import Memory
 from lockgate_spark.telemetry.progress_metrics import Values
 
 

@@ -152,7 +152,11 @@ def test_switched_off_by_the_conf_the_function_is_given_back(spark: SparkSession
         ("ts", Alignment(), r"no Coordinator; expected.*spark\.lockgate\.coordinator\.url"),
         (None, Alignment(coordinator=Coordinator(NEVER, group="g")), r"gate\(event_time\): not set"),
         ("ts", Alignment(event_time="other", coordinator=Coordinator(NEVER, group="g")), "set one of them"),
-        ("ts", Alignment(slice="1 hour", coordinator=Coordinator(NEVER, group="g")), "makes batches wait; leave slice out"),
+        (
+            "ts",
+            Alignment(slice="1 hour", coordinator=Coordinator(NEVER, group="g")),
+            "batches wait; leave slice out",
+        ),
         ("ts", Alignment(late_rows="count", coordinator=Coordinator(NEVER, group="g")), "leave late_rows out"),
     ],
 )

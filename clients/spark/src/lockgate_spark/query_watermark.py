@@ -1,7 +1,6 @@
 """The `withWatermark` calls of a query, which `jvm.watermarks` reads from the query's plan."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 KAFKAS = "timestamp"  # the column of Kafka's record timestamp
@@ -45,15 +44,3 @@ class QueryWatermark:
     @property
     def unaligned(self) -> tuple[Unaligned, ...]:
         return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
-
-
-class Checkpointed(Protocol):
-    """The watermarks of a query, read from its checkpoint and its plan."""
-
-    def logged_watermark(self) -> int | None:
-        """Return Spark's own watermark (ms) in the checkpoint; None if it has none."""
-
-    def watermarks(self) -> list[QueryWatermark]: ...
-
-    def takes_highest(self) -> bool:
-        """Return whether Spark uses the highest of several watermarks (the policy `max`)."""

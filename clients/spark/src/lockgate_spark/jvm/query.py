@@ -22,9 +22,9 @@ from lockgate_spark.jvm.watermarks import query_watermarks, source_index
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
-from lockgate_spark.report.findings import StateOperator
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import session_of, start_offsets
+from lockgate_spark.spark_run import StateOperator
 
 QUERY_ID = "sql.streaming.queryId"
 _SESSION_ZONE = "spark.sql.session.timeZone"
@@ -51,7 +51,7 @@ NO_RUN = "this batch is of no streaming query that runs; a gate goes to writeStr
 
 
 class QueryRun:
-    """One run of one query, as the protocols `planning.run.Run` and `ReportedRun` document it."""
+    """One run of one query, as the protocol `Checkpointed` documents it."""
 
     def __init__(self, execution: Any, jvm: Any) -> None:
         self.execution, self.jvm = execution, jvm

@@ -20,9 +20,10 @@ from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.empty_plans import EmptyPlans
 from lockgate_spark.planning.look import Begin
 from lockgate_spark.planning.planner import Planner
-from lockgate_spark.planning.run import Query, Run
+from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.steps import Planned
 from lockgate_spark.report.run_report import RunReport
+from lockgate_spark.spark_run import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice
 
@@ -45,7 +46,7 @@ class AlignedRun:
     def __init__(
         self,
         alignment: Alignment,
-        run: Run,
+        run: Checkpointed,
         membership: Membership | None = None,
         clock: Callable[[], float] = time.time,
         gauges: Gauges | None = None,

@@ -16,7 +16,7 @@ from lockgate.plan.model import Backlog, Bounds
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.run import Query
-from lockgate_spark.query_watermark import Checkpointed
+from lockgate_spark.spark_run import Checkpointed
 
 ENOUGH = 50
 _SAMPLE_S = 1.0  # the least time between two looks at how far records are out of order

@@ -17,7 +17,8 @@ from lockgate.plan.producer_lag import ProducerLag, Shown
 from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.fields import Meta
 from lockgate_spark.logs.unread import Key
-from lockgate_spark.planning.memory import Memory, by_split, remembered
+from lockgate_spark.planning.memory import by_split, remembered
+from lockgate_spark.spark_run import Memory
 
 log = logging.getLogger("lockgate")
 

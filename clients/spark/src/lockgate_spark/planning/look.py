@@ -25,10 +25,11 @@ from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.event_time_check import EventTimeCheck
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.producers import Producers
-from lockgate_spark.planning.run import Query, Run
+from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, warn_at_start
 from lockgate_spark.planning.steps import Look, Planned
+from lockgate_spark.spark_run import Checkpointed
 from lockgate_spark.telemetry.observer import Observer
 
 log = logging.getLogger("lockgate")
@@ -145,7 +146,7 @@ class LookAhead:
     has returned, only the look's thread may use `looker`.
     """
 
-    def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
+    def __init__(self, looker: Looker, run: Checkpointed, clock: Callable[[], float], begin: Begin | None) -> None:
         self._looker, self._run, self._clock, self._begin = looker, run, clock, begin
         self._under_way: _UnderWay | None = None
 

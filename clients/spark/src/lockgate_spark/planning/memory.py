@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from lockgate.errors import InvalidValue
 from lockgate.wire.fields import JsonForm
@@ -12,16 +12,6 @@ from lockgate_spark.logs.unread import Key, by_source
 log = logging.getLogger("lockgate")
 
 T = TypeVar("T")
-
-
-class Memory(Protocol):
-    """Stores the last two versions of a text over restarts, so that one of them is complete."""
-
-    def read(self) -> list[str]:
-        """Return the kept texts. One may be incomplete if the process ended during its write."""
-
-    def write(self, number: int, text: str) -> None:
-        """Write a text in place of the older of the two. `number` must rise by one each time."""
 
 
 def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) -> list[T]:

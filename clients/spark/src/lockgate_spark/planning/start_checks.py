@@ -14,7 +14,8 @@ from lockgate_http.duration import as_option
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.query_watermark import KAFKAS, POLICY, Checkpointed, QueryWatermark, Unaligned
+from lockgate_spark.query_watermark import KAFKAS, POLICY, QueryWatermark, Unaligned
+from lockgate_spark.spark_run import Checkpointed
 
 log = logging.getLogger("lockgate")
 

@@ -56,20 +56,6 @@ class BatchLoss:
     exact: bool = True  # False: the numbers are upper bounds
 
 
-@dataclass(frozen=True, slots=True)
-class StateOperator:
-    """A stateful operator of a batch, as in Spark's progress.
-
-    `dropped` counts the rows below the watermark, after a partial aggregation if there is one. If
-    a partition was computed more than once, for example by several actions in foreachBatch,
-    `repeated` is true and `dropped` counts its rows each time.
-    """
-
-    name: str
-    dropped: int
-    repeated: bool = False
-
-
 @dataclass(slots=True)
 class PartitionFindings:
     source: int

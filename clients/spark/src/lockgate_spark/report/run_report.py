@@ -7,14 +7,12 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key
-from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.report.files import ReportFiles, folder_of
 from lockgate_spark.report.findings import (
     BatchLoss,
@@ -23,25 +21,15 @@ from lockgate_spark.report.findings import (
     PartitionFindings,
     RunState,
     SourceFindings,
-    StateOperator,
     loss_of,
 )
 from lockgate_spark.report.sentences import paragraph
-from lockgate_spark.spark_run import SparkRun
+from lockgate_spark.spark_run import Checkpointed
 from lockgate_spark.telemetry.view import BatchAlignment, is_unread
 
 log = logging.getLogger("lockgate")
 
 MOST_MOMENTS = 240
-
-
-class ReportedRun(SparkRun, Checkpointed, Protocol):
-    """A run with the counts of its stateful operators."""
-
-    def operators(self) -> tuple[object, Iterable[StateOperator]] | None:
-        """Return a key that identifies Spark's last progress report, and the report's stateful
-        operators; None before the first report.
-        """
 
 
 class RunReport:
@@ -50,7 +38,7 @@ class RunReport:
     the run set figures of their own in `found`.
     """
 
-    def __init__(self, run: ReportedRun, alignment: Alignment, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, run: Checkpointed, alignment: Alignment, clock: Callable[[], float] = time.time) -> None:
         self._run, self._clock, folder = run, clock, folder_of(alignment.report)
         in_group = alignment.coordinator is not None
         self.found = Findings(

@@ -13,7 +13,7 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.logs.points import Points
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread, counts, named, names
-from lockgate_spark.query_watermark import Checkpointed
+from lockgate_spark.spark_run import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import source_metrics
 from lockgate_spark.telemetry.rows_saved import RowsSaved, operators_of
 from lockgate_spark.telemetry.view import BatchAlignment

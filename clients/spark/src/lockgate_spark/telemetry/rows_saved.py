@@ -22,7 +22,8 @@ from lockgate.plan.model import Head, Plan
 from lockgate.watermark import MAX
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread, by_source
-from lockgate_spark.query_watermark import KAFKAS, Checkpointed, QueryWatermark
+from lockgate_spark.query_watermark import KAFKAS, QueryWatermark
+from lockgate_spark.spark_run import Checkpointed
 
 _OFFSET, _EVENT_TIME = attrgetter("offset"), attrgetter("event_time")
 MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 10 MB
