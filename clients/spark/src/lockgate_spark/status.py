@@ -92,34 +92,32 @@ class AlignmentStatus:
         return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:
-        bars, _ = _bars(self)
-        wide = max((len(bar.partition) for bar in bars[:_MOST_ROWS]), default=0)
+        bars, _, more = _bars(self)
+        wide = max((len(bar.partition) for bar in bars), default=0)
         lines = [f"{self.query}: {self.sentence}"]
-        for bar in bars[:_MOST_ROWS]:
+        for bar in bars:
             drawn = "#" * round(_BAR * bar.share)
             lines.append(f"{bar.partition:{wide}}  {drawn:{_BAR}}  {bar.drift:>12}  {bar.note}")
-        if len(bars) > _MOST_ROWS:
-            lines.append(f"… and {len(bars) - _MOST_ROWS:,} more partitions")
+        lines += [f"… and {more}"] if more else []
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        bars, top = _bars(self)
-        mark = legend = more = ""
+        bars, top, more = _bars(self)
+        mark = legend = ""
         if self.max_drift is not None:
             left = f"left:{100 * self.max_drift / top:.1f}%"
             mark = f'<span style="position:absolute;{left};top:-2px;bottom:-2px;border-left:1px dashed"></span>'
             legend = f"The dashed line is max_drift, {spoken(self.max_drift)}. "
-        if len(bars) > _MOST_ROWS:
-            more = f"{len(bars) - _MOST_ROWS:,} more partitions are not shown."
+        legend += f"{more} are not shown." if more else ""
         rows = "".join(
             f'<tr style="background:none"><td style="{_CELL}">{escape(bar.partition)}</td><td style="{_CELL}">'
             '<span style="display:block;position:relative;width:220px;height:10px;background:rgba(128,128,128,.22);'
             f'border-radius:2px"><span style="display:block;height:100%;width:{100 * bar.share:.1f}%;border-radius:2px;'
             f'background:{bar.colour}"></span>{mark}</span></td>'
             f'<td style="{_NUMBER}">{bar.drift or "–"}</td><td style="{_CELL}">{bar.note}</td></tr>'
-            for bar in bars[:_MOST_ROWS]
+            for bar in bars
         )
-        foot = f'<div style="opacity:.7;font-size:.9em">{escape(legend + more)}</div>' if bars else ""
+        foot = f'<div style="opacity:.7;font-size:.9em">{escape(legend)}</div>' if bars else ""
         return (
             '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:760px;'
             f'overflow-x:auto"><div style="font-weight:600">{escape(self.query)}</div>'
@@ -160,7 +158,7 @@ def status(query: Any) -> AlignmentStatus:
         return _of_run(name, aligned)
     if (gate := running.of_query(Gate, query_id)) is not None:
         if (present := gate.waits.present) is not None:
-            return _waiting(name, present, None, gate.view)
+            return _waiting(name, *present, None, gate.view)
         said = "The gate lets each batch wait for the group; none is waiting now."
         return AlignmentStatus(name, QueryState.GATED, said, view=gate.view)
     said = "The query is not aligned, or Spark has not opened its sources yet."
@@ -173,7 +171,7 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
     if present is None and view is None and has_looked and member is not None and member.last is None:
         present = waits.for_coordinator(None), 0.0
     if present is not None:
-        return _waiting(name, present, run.max_drift, view)
+        return _waiting(name, *present, run.max_drift, view)
     if view is None:
         return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
     upto, paused = watermark.instant(view.target, "nothing yet", "the end of the data"), len(view.paused)
@@ -188,17 +186,14 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
     return AlignmentStatus(name, state, said, max_drift=run.max_drift, view=view)
 
 
-def _waiting(
-    name: str, present: tuple[Wait, float], max_drift: int | None, view: BatchAlignment | None
-) -> AlignmentStatus:
-    wait, lasted_s = present
+def _waiting(name: str, wait: Wait, lasted_s: float, drift: int | None, view: BatchAlignment | None) -> AlignmentStatus:
     said = waits.sentence("The query", wait, lasted_s)
-    return AlignmentStatus(name, QueryState.WAITING, said, wait.names, time.time() - lasted_s, max_drift, view)
+    return AlignmentStatus(name, QueryState.WAITING, said, wait.names, time.time() - lasted_s, drift, view)
 
 
-def _bars(status: AlignmentStatus) -> tuple[list[_Bar], float]:
-    """Return the rows of the table, those furthest ahead first, and the drift (ms) of the widest
-    bar.
+def _bars(status: AlignmentStatus) -> tuple[list[_Bar], float, str]:
+    """Return the rows of the table, those furthest ahead first, the drift (ms) of the widest bar,
+    and the number of the rows that are left out, as text.
     """
     partitions = status.partitions
     keys = [(each.source, each.partition) for each in partitions]
@@ -211,4 +206,6 @@ def _bars(status: AlignmentStatus) -> tuple[list[_Bar], float]:
             note += f" for {spoken_s(max(0.0, status.view.planned_at - each.paused_since))}"
         colour = _ORANGE if each.state is PlannedState.PAUSED else _BLUE
         found.append(_Bar(called[key], "" if drift is None else spoken(drift), (drift or 0) / top, colour, note))
-    return sorted(found, key=lambda bar: (not bar.drift, -bar.share, bar.partition)), top
+    found.sort(key=lambda bar: (not bar.drift, -bar.share, bar.partition))
+    more = f"{len(found) - _MOST_ROWS:,} more partitions" if len(found) > _MOST_ROWS else ""
+    return found[:_MOST_ROWS], top, more

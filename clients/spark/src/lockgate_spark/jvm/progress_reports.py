@@ -40,30 +40,23 @@ def report_progress(batch: DataFrame) -> None:
     aligned = running.of_query(AlignedRun, query_id_of(batch))
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
-    if aligned is None or aligned.membership is None or aligned.alignment.coordinator is None:
-        raise UnsupportedQuery(
-            "report_progress(batch) needs a query that is aligned through a coordinator, and its own batch"
-        )
+    if aligned is None or (member := aligned.membership) is None or aligned.alignment.coordinator is None:
+        raise UnsupportedQuery("report_progress(batch) needs a query that is aligned through a coordinator")
     view = aligned.view
     if view is None:
         return  # a batch replayed from the checkpoint: no plan of this run, and no registration yet
     rows = _by_split(batch, aligned, view)
-    if aligned.membership.coordination is not Coordination.CONNECTED:
+    if member.coordination is not Coordination.CONNECTED:
         return  # an outage, which was warned of: the batch would wait for the timeout
-    send = _sender(
-        aligned.alignment.coordinator,
-        aligned.membership.source,
-        _readers(aligned.membership, view),
-        QueryRun.of_batch(batch).last_batch() or 0,
-        aligned.planner.bounds.now().disorder,
-    )
+    batch_id, disorder = QueryRun.of_batch(batch).last_batch() or 0, aligned.planner.bounds.now().disorder
+    send = _sender(aligned.alignment.coordinator, member.source, _readers(member, view), batch_id, disorder)
     why, failed = _sent(aligned, rows, send), aligned.progress_fails
     aligned.progress_fails = why is not None
-    of = aligned.membership.group, aligned.membership.source
     if why is not None and not failed:
-        log.warning("group %s: the progress report of %s failed, and the batch continues without it: %s", *of, why)
+        said = "group %s: the progress report of %s failed, and the batch continues without it: %s"
+        log.warning(said, member.group, member.source, why)
     elif why is None and failed:
-        log.warning("group %s: progress reports of %s succeed again", *of)
+        log.warning("group %s: progress reports of %s succeed again", member.group, member.source)
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
@@ -98,13 +91,9 @@ def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
     """Return the registered reader of each split, but of none that two sources read."""
     times = Counter(each.partition for each in view.partitions)
-    sources = {each.source for each in view.partitions}
-    epochs = {i: epoch for i in sources if (epoch := membership.epoch(i)) is not None}
-    return {
-        each.partition: (each.source, epochs[each.source])
-        for each in view.partitions
-        if times[each.partition] == 1 and each.source in epochs
-    }
+    once = [each for each in view.partitions if times[each.partition] == 1]
+    epochs = {i: membership.epoch(i) for i in {each.source for each in once}}
+    return {each.partition: (each.source, epoch) for each in once if (epoch := epochs[each.source]) is not None}
 
 
 def _sender(
