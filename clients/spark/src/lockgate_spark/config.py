@@ -170,7 +170,6 @@ def _check_slice(given: Alignment) -> None:
         raise ConfigurationError(f"Alignment(slice={window!r}): must be above 0")
     if size is not None and zone != EPOCH and not fits(size):
         raise ConfigurationError(
-            f"Alignment(slice={window!r}): such windows do not begin with days, and so fit the clocks of no time "
-            'zone. Take what divides a day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or '
-            f'slice_zone="{EPOCH}": windows of any size, counted from 1970-01-01T00:00Z on as Spark\'s window() does'
+            f'Alignment(slice={window!r}): expected what divides a day (such as "6 hours"), "1 day" or "1 week", so '
+            f'that windows begin with days. Or set slice_zone="{EPOCH}", for any size, as in Spark\'s window()'
         )

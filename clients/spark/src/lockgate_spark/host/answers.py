@@ -28,9 +28,8 @@ from lockgate_spark.jvm.stream import Stream, open_stream
 from lockgate_spark.late_rows import path_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
+from lockgate_spark.spark_run import SparkRun
 from lockgate_spark.status import AlignmentStatus, QueryState, status
-
-_OF_A_RUN = ("query_id", "run_id", "name", "available_now", "interval_s", "in_group")
 
 
 class HostAnswers(JavaCallback):
@@ -150,7 +149,7 @@ def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) ->
     if question == "query":
         if run is None:
             raise UnsupportedQuery(NO_RUN)
-        return {name: getattr(run, name) for name in _OF_A_RUN}
+        return {name: getattr(run, name) for name in SparkRun.__annotations__}
     aligned = None if run is None else running.of_query(AlignedRun, run.query_id)
     found = None if aligned is None else getattr(aligned, question)
     return None if found is None else to_json(found)

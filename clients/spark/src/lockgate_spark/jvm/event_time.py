@@ -3,7 +3,9 @@ and `KafkaLog.java` applies to the row that Spark's own Kafka source makes of a 
 driver and the query compute the same event time.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyspark.sql.functions as F
@@ -48,9 +50,8 @@ class EventTime:
     text: str
     micros: bool  # it is a TIMESTAMP, in microseconds; else a BIGINT of milliseconds
     headers: bool  # the source's rows have the column `headers`
-    expressions: Any
-    attributes: Any
-    jvm: Any
+    projection: Callable[[], Any]
+    """Compile the expression, for one thread: to a map from a source's row to a row."""
 
     @classmethod
     def over(cls, spark: Any, table: Any, text: str | None) -> "EventTime | None":
@@ -69,22 +70,18 @@ class EventTime:
         attributes, expression = analysed.children().apply(0).output(), analysed.expressions().apply(0)
         if class_name(expression) == "AttributeReference" and expression.name().lower() == "timestamp":
             return None
-        made = cls(text, micros, "headers" in list(schema.fieldNames()), optimised.expressions(), attributes, jvm)
+        create = jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection.create
+        projection = partial(create, optimised.expressions(), attributes)
         try:
-            made.projection()
+            projection()
         except Py4JJavaError as error:
             said = error.java_exception.getMessage()
             raise _wrong(text, f"it cannot be evaluated outside of a query: {said}") from None
-        return made
+        return cls(text, micros, "headers" in list(schema.fieldNames()), projection)
 
     def timestamp(self, spark: Any) -> Column:
         """Return the event time as a TIMESTAMP, null where the expression is null or fails."""
         return unless_it_fails(spark, self.text if self.micros else f"timestamp_millis({self.text})", OF_KAFKA)
-
-    def projection(self) -> Any:
-        """Return the compiled expression, for one thread: a map from a source's row to a row."""
-        projections = self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection
-        return projections.create(self.expressions, self.attributes)
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:

@@ -1,6 +1,7 @@
 """Registers a query's gauges in Spark's metrics system, switched as Spark's own are."""
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
@@ -45,10 +46,8 @@ class SparkGauges:
                 log.warning(said, error)
 
     def close(self) -> None:
-        try:
+        with suppress(Exception):  # the JVM may have ended
             self._system.removeSource(self._source)
-        except Exception as error:
-            log.debug("updating lockgate's gauges failed: %s", error)
 
 
 def gauges_of(run: QueryRun) -> Gauges | None:

@@ -50,15 +50,11 @@ def _column(leaf: Any, name: str, index_of: Callable[[Any], int | None]) -> Orig
     stream = leaf.stream()
     if (index := index_of(stream)) is not None:
         return Origin(True, name, name, index)
-    return Origin(False, name, name, unaligned=(Unaligned(str(stream.toString()), _reader(leaf, stream)),))
-
-
-def _reader(leaf: Any, stream: Any) -> str | None:
-    """Return the code that reads a Kafka source, as text; None for other sources."""
-    if class_name(stream) != "KafkaMicroBatchStream":
-        return None
-    selected = Selected.by(options_of(leaf))
-    return f'spark.readStream.format("kafka").option("{selected.option}", {json.dumps(selected.text)})….load()'
+    reader = None
+    if class_name(stream) == "KafkaMicroBatchStream":
+        selected = Selected.by(options_of(leaf))
+        reader = f'spark.readStream.format("kafka").option("{selected.option}", {json.dumps(selected.text)})….load()'
+    return Origin(False, name, name, unaligned=(Unaligned(str(stream.toString()), reader),))
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
