@@ -1,6 +1,4 @@
-"""The user's settings for one query, checked when they are made. The settings of the query's group
-are in the class `Coordinator`, which all clients use.
-"""
+"""The user's settings for one query. `Coordinator`, of all clients, has those of its group."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

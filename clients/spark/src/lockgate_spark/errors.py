@@ -1,6 +1,4 @@
-"""Errors that only the Spark client raises. `lockgate_http.errors` has those that all clients
-share.
-"""
+"""Errors that only the Spark client raises, besides those of `lockgate_http.errors`."""
 
 from lockgate_http.errors import AlignmentError
 

@@ -44,11 +44,9 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StateOperator:
-    """A stateful operator of a batch, as in Spark's progress.
-
-    `dropped` counts the rows below the watermark, after a partial aggregation if there is one. If
-    a partition was computed more than once, for example by several actions in foreachBatch,
-    `repeated` is true and `dropped` counts its rows each time.
+    """A stateful operator of a batch, as in Spark's progress. `dropped` counts the rows below the
+    watermark, after a partial aggregation if there is one; if several actions have computed a
+    partition (`repeated`), each time.
     """
 
     name: str

@@ -14,9 +14,7 @@ from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Answer the driver's calls until the driver ends. Exit at once if the jar has another version
-    than this package, since the two have no stable protocol.
-    """
+    """Answer the driver's calls until it ends. Exit at once if its jar has another version."""
     here, jar = __version__, os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:
         sys.exit(

@@ -33,9 +33,7 @@ from lockgate_spark.status import AlignmentStatus, QueryState, status
 
 
 class HostAnswers(JavaCallback):
-    """Answers the calls of the Java class `Host`. One object serves all sessions of the driver that
-    started this process, whose address and secret are read from environment variables.
-    """
+    """Serves all sessions of the driver, whose address and secret are in environment variables."""
 
     def __init__(self) -> None:
         super().__init__()
