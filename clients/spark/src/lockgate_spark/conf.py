@@ -66,13 +66,11 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
     given = {known[key.lower()]: value for key, value in options.items()}
     switch = given.pop(ALIGN_OPTION, None)
     wanted = _switch(ALIGN, conf.get(ALIGN, "false")) if switch is None else _switch(ALIGN_OPTION, switch)
-    if switch is None and not wanted and given:
-        raise ConfigurationError(
-            f"option {', '.join(given)}: set for a stream that is not aligned; set {ALIGN_OPTION} to true as well"
-        )
-    if not wanted:
-        return None
-    return configured(_laid_over(Alignment(), OPTION, _with_token(given, conf), "the stream's options have"), conf)
+    if wanted:
+        return configured(_laid_over(Alignment(), OPTION, _with_token(given, conf), "the stream's options have"), conf)
+    if switch is None and given:
+        raise ConfigurationError(f"option {', '.join(given)}: the stream is not aligned; set {ALIGN_OPTION} to true")
+    return None
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
@@ -90,8 +88,7 @@ def refuse_options(options: Mapping[str, str]) -> None:
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
     if _TOKEN in given:
         raise ConfigurationError(
-            f"option {_TOKEN}: Spark's UI shows the options in a client's plan; set {PREFIX}coordinator.token in the "
-            f"session's conf, or option {_TOKEN}File"
+            f"option {_TOKEN}: Spark's UI shows options; set {PREFIX}coordinator.token in the conf, or {_TOKEN}File"
         )
     name = given.pop(TOKEN_NAME, None)
     if name is None:
