@@ -85,7 +85,7 @@ KNOWN_TO = {
             "lockgate_spark.jvm",
             "lockgate_spark.host",
             "lockgate_spark.gates.foreach_batch",
-            "lockgate_spark.gates.over_connect",
+            "lockgate_spark.gates.sessions",
             "lockgate_spark.connect",
             "lockgate_spark.telemetry.view",
         ),

@@ -32,7 +32,6 @@ RAW = re.compile(
 # Where such a figure is no prose. Each names what it is.
 NO_PROSE = {
     "jvm/event_time.py": "Spark SQL",
-    "jvm/batch.py": "Spark SQL",
     "telemetry/metrics.py": "Prometheus' text",
     "report/document.py": "SVG",
     "telemetry/view.py": "Spark SQL",

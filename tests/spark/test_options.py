@@ -43,7 +43,7 @@ def test_an_unknown_option_is_refused_with_the_one_that_is_near() -> None:
 
 
 def test_an_option_for_a_stream_that_is_not_aligned_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"lockgate\.maxDrift: .* set lockgate\.align to true as well"):
+    with pytest.raises(ConfigurationError, match=r"lockgate\.maxDrift: .* set lockgate\.align to true"):
         asked({"lockgate.maxDrift": "1 minute"}, {})
 
 

@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from lockgate_spark.event_times import Credible, Span
 from lockgate_spark.gates.foreach_batch import look
-from lockgate_spark.jvm.batch import event_times
+from lockgate_spark.jvm.event_time import event_times
 
 NOON_MS = 1_777_636_800_000
 AS_LONG = "CAST(text AS BIGINT)"

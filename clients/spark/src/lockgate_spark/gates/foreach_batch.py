@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -17,10 +16,10 @@ from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import TIME, Credible, Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
+from lockgate_spark.gates.sessions import event_times, gauges_of, run_of
 from lockgate_spark.ineffective import warn_of_trigger
 from lockgate_spark.joining import joined
 from lockgate_spark.running import running
-from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.spark_run import SparkRun, stoppable
 from lockgate_spark.telemetry.waits import blocked_by
 
@@ -32,17 +31,6 @@ Work = Callable[[DataFrame, int], object]
 _LAST_WORD_S = 10.0
 # a type that is event time, and its SQL for ms
 _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
-
-
-def _session_of(batch: Any) -> Any:
-    """Return the module with the functions that a gate calls for the session of `batch`."""
-    if is_connect(batch):
-        from lockgate_spark.gates import over_connect
-
-        return over_connect
-    from lockgate_spark.jvm import batch as classic
-
-    return classic
 
 
 @contextmanager
@@ -99,7 +87,7 @@ class _WithEventTimes:
         self._warned = False
 
     def _inspect(self, batch: DataFrame, batch_id: int) -> Span | None:
-        times = _session_of(batch).event_times(batch, self._event_time)
+        times = event_times(batch, self._event_time)
         span, left_out = look(times, self._event_time, credible_at(self._alignment, int(time.time() * 1000)))
         if left_out and not self._warned:
             self._warned = True
@@ -112,10 +100,9 @@ class GatedFunction(_WithEventTimes):
     """Passes each batch to the user's function once the query's group allows it."""
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        session = _session_of(batch)
         with _log_errors_briefly():
-            run = session.run_of(batch)
-            gate = self._gate(run, session)
+            run = run_of(batch)
+            gate = self._gate(run)
 
         def step() -> None:
             gate.membership.wait_for_change(STEP_MS)
@@ -127,14 +114,14 @@ class GatedFunction(_WithEventTimes):
             self._fn(batch, batch_id)
             gate.done()
 
-    def _gate(self, run: SparkRun, session: Any) -> Gate:
+    def _gate(self, run: SparkRun) -> Gate:
         def make() -> Gate:
             if run.in_group:
                 raise UnsupportedQuery("align() has put this query into a group already: remove gate() or align()")
             warn_of_trigger(self._alignment, run.available_now)
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
-            made = Gate(self._alignment, run, membership, shown=session.gauges_of(run))
+            made = Gate(self._alignment, run, membership, shown=gauges_of(run))
             made.watcher.start()
             return made
 

@@ -17,8 +17,7 @@ from lockgate.wire.codec import to_json
 from lockgate_spark.conf import asked
 from lockgate_spark.connect import ANSWER
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.batch import event_times
-from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.event_time import EventTime, event_times
 from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.opening import check_before, check_session
 from lockgate_spark.jvm.query import NO_RUN, QueryRun

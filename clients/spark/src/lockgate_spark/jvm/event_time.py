@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 
 from lockgate_http.errors import ConfigurationError
+from lockgate_spark.event_times import TIME
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.spark_lines import column_of
 
@@ -41,6 +42,11 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
     return F.when(F.expr(true), Column(column_of(spark._jvm, tried)))
+
+
+def event_times(batch: DataFrame, event_time: str) -> DataFrame:
+    """Return the event times of `batch` as the column `TIME`, null where the expression fails."""
+    return batch.select(unless_it_fails(batch.sparkSession, event_time, OF_ANY).alias(TIME))
 
 
 @dataclass(frozen=True, slots=True)

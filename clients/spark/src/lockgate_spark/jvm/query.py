@@ -17,6 +17,7 @@ from lockgate.plan.windows import Zone
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
+from lockgate_spark.jvm.failures import quiet_callbacks
 from lockgate_spark.jvm.names import class_name, each, option, parsed
 from lockgate_spark.jvm.watermarks import query_watermarks, source_index
 from lockgate_spark.logs.requests import Offsets
@@ -75,6 +76,7 @@ class QueryRun:
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
+        quiet_callbacks()
         spark, query_id = batch.sparkSession, query_id_of(batch)
         execution = _running(spark, lambda one: str(one.id().toString()) == query_id)
         if execution is None:

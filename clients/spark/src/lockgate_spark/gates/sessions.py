@@ -1,4 +1,4 @@
-"""Gates in Spark Connect: the foreachBatch function runs in a process without a JVM."""
+"""What a gate asks of a batch's session. In Spark Connect, its process has no JVM."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +8,9 @@ from pyspark.errors import PySparkException
 from lockgate_spark.connect import LACKS, ask, hinted, translated
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.event_times import TIME
+from lockgate_spark.spark_lines import is_connect
+from lockgate_spark.spark_run import SparkRun
+from lockgate_spark.telemetry.progress_metrics import Gauges
 
 
 @dataclass(slots=True)
@@ -46,18 +49,28 @@ class ConnectRun:
         return query if query is not None and str(query.runId) == self.run_id else None
 
 
-def run_of(batch: Any) -> ConnectRun:
-    return ConnectRun(batch.sparkSession, **ask(batch, "query"))
+def run_of(batch: Any) -> SparkRun:
+    if is_connect(batch):
+        return ConnectRun(batch.sparkSession, **ask(batch, "query"))
+    from lockgate_spark.jvm.query import QueryRun
+
+    return QueryRun.of_batch(batch)
 
 
-def gauges_of(run: ConnectRun) -> None:
-    """Return None: only the driver has Spark's metrics system."""
+def gauges_of(run: Any) -> Gauges | None:
+    if isinstance(run, ConnectRun):
+        return None  # only the driver has Spark's metrics system
+    from lockgate_spark.jvm import spark_gauges
+
+    return spark_gauges.gauges_of(run)
 
 
 def event_times(batch: Any, event_time: str) -> Any:
-    """Return the event times of a batch as the column `TIME`, which only the server can make null
-    where the expression fails.
-    """
+    """Return the event times of `batch` as the column `TIME`, null where the expression fails."""
+    if not is_connect(batch):
+        from lockgate_spark.jvm import event_time as classic
+
+        return classic.event_times(batch, event_time)
     times = hinted(batch, "times", event_time=event_time)
     with translated():
         made = times.columns == [TIME]
