@@ -119,7 +119,7 @@ FLOORS = {
         {"errors", "event_times", "offset_ranges", "query_watermark", "running", "spark_lines"},
         {"packages", "spark_run"},
         {"config"},
-        {"conf", "ineffective", "joining"},
+        {"conf", "joining"},
         {"logs"},
         {"telemetry"},
         {"report"},

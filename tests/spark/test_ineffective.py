@@ -8,7 +8,7 @@ import pytest
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.conf import configured, refuse_options
-from lockgate_spark.ineffective import warn_of_gate, warn_of_options
+from lockgate_spark.joining import warn_of_gate, warn_of_options
 
 Given = dict[str, object]
 

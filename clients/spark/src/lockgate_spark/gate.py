@@ -9,8 +9,7 @@ from lockgate_http.group.joining import check_coordinator
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
-from lockgate_spark.ineffective import warn_of_gate
-from lockgate_spark.joining import agreement_of
+from lockgate_spark.joining import agreement_of, warn_of_gate
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.spark_lines import settings_of
 

@@ -17,8 +17,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import TIME, Credible, Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
 from lockgate_spark.gates.sessions import event_times, gauges_of, run_of
-from lockgate_spark.ineffective import warn_of_trigger
-from lockgate_spark.joining import joined
+from lockgate_spark.joining import joined, warn_of_trigger
 from lockgate_spark.running import running
 from lockgate_spark.spark_run import SparkRun, stoppable
 from lockgate_spark.telemetry.waits import blocked_by

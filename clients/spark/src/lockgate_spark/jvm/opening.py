@@ -14,8 +14,7 @@ from lockgate_http.errors import ConfigurationError
 from lockgate_http.group.joining import check_coordinator
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.ineffective import warn_of_options
-from lockgate_spark.joining import agreement_of, joined
+from lockgate_spark.joining import agreement_of, joined, warn_of_options
 from lockgate_spark.jvm.dropped import LateCount
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
