@@ -116,7 +116,7 @@ FLOORS = {
         {"__init__"},
     ),
     "lockgate_spark": (
-        {"errors", "event_times", "offset_ranges", "query_watermark", "running", "spark_lines"},
+        {"errors", "event_times", "offset_ranges", "running", "spark_lines"},
         {"packages", "spark_run"},
         {"config"},
         {"conf", "joining"},

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from lockgate_spark import Alignment
+from lockgate_spark.event_times import KAFKAS, Origin, QueryWatermark
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import TimeInMemory
 

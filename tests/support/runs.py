@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from lockgate.plan.windows import Zone
-from lockgate_spark.event_times import Credible
+from lockgate_spark.event_times import Credible, QueryWatermark
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Sampled
-from lockgate_spark.query_watermark import QueryWatermark
 from lockgate_spark.spark_run import Memory
 from lockgate_spark.telemetry.progress_metrics import Values
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate_spark import Alignment
+from lockgate_spark.event_times import KAFKAS, Origin, QueryWatermark
 from lockgate_spark.planning import startup_grace
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
+from lockgate_spark.event_times import KAFKAS, Origin, QueryWatermark
 from support.marked_logs import Entry, JvmMarkedLog, Kind, MarkedSource
 from support.runs import RunInMemory
 from support.sessions import BEGAN_S, MINUTE, NOW_MS, TimeInMemory, session

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from lockgate_spark import Alignment, UnsupportedQuery
+from lockgate_spark.event_times import Origin, QueryWatermark, Unaligned
 from lockgate_spark.planning.start_checks import check_origins
-from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 
 ALIGNED = Origin(True, "timestamp", "timestamp", 0)
 READER = 'spark.readStream.format("kafka").option("subscribe", "payments")….load()'

@@ -10,10 +10,10 @@ from lockgate.plan.model import Bounds
 from lockgate_http.duration import milliseconds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
 from lockgate_spark.config import bounds_of
+from lockgate_spark.event_times import Origin, QueryWatermark
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.bounds import delay_of, own_bounds
 from lockgate_spark.planning.start_checks import DelayCheck, check_event_time
-from lockgate_spark.query_watermark import Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
 
 MINUTE = 60_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, PlannedState
 from lockgate_spark import Alignment, BatchAlignment, PartitionAlignment
-from lockgate_spark.query_watermark import QueryWatermark
+from lockgate_spark.event_times import QueryWatermark
 from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, loss_of
 from lockgate_spark.report.run_report import MOST_MOMENTS, RunReport
 from lockgate_spark.spark_run import StateOperator

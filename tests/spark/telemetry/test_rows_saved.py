@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate_spark import Alignment
+from lockgate_spark.event_times import Origin, QueryWatermark
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.query_watermark import Origin, QueryWatermark
 from lockgate_spark.telemetry.rows_saved import native_ends, operators_of
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import TimeInMemory

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from lockgate.plan.windows import Zone
 from lockgate_spark.errors import Stopped
-from lockgate_spark.query_watermark import QueryWatermark
+from lockgate_spark.event_times import QueryWatermark
 
 
 class SparkRun(Protocol):

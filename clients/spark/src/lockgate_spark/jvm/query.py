@@ -16,13 +16,13 @@ from pyspark.errors import PySparkException
 from lockgate.plan.windows import Zone
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import Stopped, UnsupportedQuery
+from lockgate_spark.event_times import POLICY, QueryWatermark
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.failures import quiet_callbacks
 from lockgate_spark.jvm.names import class_name, each, option, parsed
 from lockgate_spark.jvm.watermarks import query_watermarks, source_index
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.query_watermark import POLICY, QueryWatermark
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import session_of, start_offsets
 from lockgate_spark.spark_run import StateOperator

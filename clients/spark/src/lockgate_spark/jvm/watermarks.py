@@ -8,10 +8,10 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from lockgate_spark.event_times import Origin, QueryWatermark, Unaligned
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.names import class_name
-from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
 from lockgate_spark.spark_lines import options_of
 
 NAMED = 2**32

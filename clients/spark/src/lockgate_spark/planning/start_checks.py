@@ -13,8 +13,8 @@ from lockgate.plan.model import Bounds
 from lockgate_http.duration import as_option
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.event_times import KAFKAS, POLICY, QueryWatermark, Unaligned
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.query_watermark import KAFKAS, POLICY, QueryWatermark, Unaligned
 from lockgate_spark.spark_run import Checkpointed
 
 log = logging.getLogger("lockgate")

@@ -20,9 +20,9 @@ from typing import NamedTuple
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Head, Plan
 from lockgate.watermark import MAX
+from lockgate_spark.event_times import KAFKAS, QueryWatermark
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread, by_source
-from lockgate_spark.query_watermark import KAFKAS, QueryWatermark
 from lockgate_spark.spark_run import Checkpointed
 
 _OFFSET, _EVENT_TIME = attrgetter("offset"), attrgetter("event_time")
