@@ -146,9 +146,7 @@ def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], wher
         needed = (key for key, name in keys.items() if name in ("url", "group"))
         missing = [key for key in needed if given.get(key, "none").strip().lower() == "none"]
         if coordinator is None and missing:
-            raise ConfigurationError(
-                f"{', '.join(missing)}: not set, and the code gives align() no Coordinator; set it beside {named(keys)}"
-            )
+            raise ConfigurationError(f"{', '.join(missing)}: not set, nor in code; set it beside {named(keys)}")
         coordinator = made(Coordinator if coordinator is None else partial(replace, coordinator), keys)
     return made(partial(replace, alignment, coordinator=coordinator), _keys(Alignment, prefix))
 

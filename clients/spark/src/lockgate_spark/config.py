@@ -161,9 +161,7 @@ def check_alignment(given: object, call: str) -> None:
 def _check_slice(given: Alignment) -> None:
     window, zone, size = given.slice, given.slice_zone, _ms(given, "slice")
     if zone is not None and not (isinstance(zone, str) and zone.strip()):
-        raise ConfigurationError(
-            f'Alignment(slice_zone={zone!r}): expected a time zone such as "Europe/Berlin" or "UTC", or "{EPOCH}"'
-        )
+        raise ConfigurationError(f'Alignment(slice_zone={zone!r}): expected a zone, as "Europe/Berlin" or "{EPOCH}"')
     if size == 0:
         raise ConfigurationError(f"Alignment(slice={window!r}): must be above 0")
     if size is not None and zone != EPOCH and not fits(size):

@@ -68,7 +68,5 @@ def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
     if event_time is None:
         return alignment
     if alignment.event_time not in (None, event_time):
-        raise ConfigurationError(
-            f"gate(event_time={event_time!r}) and Alignment(event_time={alignment.event_time!r}): set one of them"
-        )
+        raise ConfigurationError(f"gate(event_time={event_time!r}), Alignment(event_time=…): set one of them")
     return replace(alignment, event_time=event_time)

@@ -52,8 +52,8 @@ def late_rows(query: Any) -> DataFrame:
     path = connect.ask(spark.range(1), "late_rows", query_id=query_id) if of_client else path_of(query_id)
     if path is None:
         raise UnsupportedQuery(
-            'late_rows(query): no run of this query with Alignment(late_rows="keep") is known here. Give the path '
-            "of the table, which is <checkpoint>/lockgate/late_rows by default"
+            "late_rows(query): no run that keeps late rows is known here. Give the path, by default "
+            "<checkpoint>/lockgate/late_rows"
         )
     return _table(spark, path).where(F.col("query") == query_id)
 

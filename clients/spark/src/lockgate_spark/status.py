@@ -144,9 +144,7 @@ def status(query: Any) -> AlignmentStatus:
 
     """
     if not all(hasattr(query, name) for name in ("id", "isActive", "name")):
-        raise UnsupportedQuery(
-            f"status(): expected the StreamingQuery that writeStream…start() returns, not {type(query).__name__}"
-        )
+        raise UnsupportedQuery(f"status(): expected the StreamingQuery of a start(), not {type(query).__name__}")
     if is_connect(query):
         return from_json(AlignmentStatus, connect.ask(query._session.range(1), "status", query_id=str(query.id)))
     name, query_id = str(query.name or query.id), str(query.id)

@@ -138,10 +138,7 @@ def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) ->
     if question == "late_rows":
         return path_of(given["query_id"])
     if question not in ("query", "view", "slice"):
-        raise UnsupportedQuery(
-            f"the server's lockgate is {__version__}, and has no answer to {question!r}: use the same "
-            "version in the client and on the server"
-        )
+        raise UnsupportedQuery(f"the server's lockgate {__version__} has no answer to {question!r}: use the client's")
     run = QueryRun.of_plan(spark, plan)
     if question == "query":
         if run is None:

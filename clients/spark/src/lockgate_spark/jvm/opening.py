@@ -35,9 +35,7 @@ _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 def check_session(spark: Any) -> None:
     check_spark(spark)
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
-        raise UnsupportedQuery(
-            f"{_V1_SWITCH} forces Kafka to its V1 source, which cannot be aligned. Take KafkaSourceProvider out of it"
-        )
+        raise UnsupportedQuery(f"{_V1_SWITCH} forces Kafka to its V1 source: take KafkaSourceProvider out of it")
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:

@@ -273,8 +273,5 @@ def limits_of(limit: Any) -> tuple[int | None, Least | None]:
         elif name == "ReadMinRows":
             least = Least(int(part.minRows()), int(part.maxTriggerDelayMs()))
         elif name != "ReadAllAvailable":
-            raise UnsupportedQuery(
-                f"the source's batches are limited by {name}, which is no number of offsets: set "
-                "maxOffsetsPerTrigger instead"
-            )
+            raise UnsupportedQuery(f"the source's batches are limited by {name}: set maxOffsetsPerTrigger instead")
     return most, least
