@@ -52,7 +52,7 @@ def refusals(said: Said, skewed: SkewedTopic) -> dict[str, list[str]]:
         ("event_time", "ConfigurationError", "Alignment(event_time='no_such_column')"),
         ("zone", "ConfigurationError", "Alignment(slice_zone='Mars/Olympus')"),
         ("unknown option", "IllegalArgumentException", "did you mean lockgate.maxDrift?"),
-        ("option without align", "IllegalArgumentException", "set lockgate.align to true as well"),
+        ("option without align", "IllegalArgumentException", "set lockgate.align to true"),
         ("report_progress", "UnsupportedQuery", "Spark Connect"),
     ],
 )

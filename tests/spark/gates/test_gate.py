@@ -87,7 +87,7 @@ def test_row_without_credible_event_time_delays_no_query(
     assert gated.query is not None
     gated.query.stop()
     assert [len(batch) for batch in gated.handed] == [2, 1, 3]
-    assert sum("beyond future_bound" in line for line in caplog.messages) == 1
+    assert sum("between past_bound and future_bound" in line for line in caplog.messages) == 1
     assert sum("max_wait='1 hour') has no effect" in line for line in caplog.messages) == 1
 
 
