@@ -250,7 +250,7 @@ def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) ->
     """
     limits = spark._jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit
     assert limits_of(limits.allAvailable()) == (None, None)
-    with pytest.raises(UnsupportedQuery, match="ReadMaxBytes, which is no number of offsets"):
+    with pytest.raises(UnsupportedQuery, match="limited by ReadMaxBytes"):
         limits_of(limits.maxBytes(1_000_000))
 
 
