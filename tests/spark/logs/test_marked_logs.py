@@ -13,7 +13,7 @@ from lockgate_spark.event_times import Credible
 from lockgate_spark.logs import kafka, requests
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.planning.planner import Planner
-from lockgate_spark.planning.run import Query
+from lockgate_spark.planning.steps import Query
 from support.ends import look
 from support.marked_logs import Entry, JvmMarkedLog, Kind, MarkedSource
 from support.runs import RunInMemory

@@ -4,7 +4,7 @@ import pytest
 
 from lockgate_spark import Alignment, ConfigurationError
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.event_time_check import LOOKED, _described
+from lockgate_spark.planning.start_checks import LOOKED, _described
 from support.runs import RunInMemory, SourceInMemory
 
 NONE = -1  # as Kafka says that a record has no time

@@ -4,7 +4,7 @@ import pytest
 
 from lockgate_spark import Alignment
 from lockgate_spark.planning.planner import Planner
-from lockgate_spark.planning.run import Query
+from lockgate_spark.planning.steps import Query
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import NOW_MS, live, minutes
 

@@ -10,7 +10,7 @@ import pytest
 
 from lockgate.watermark import MAX, MIN
 from lockgate_spark.event_times import KAFKAS, Origin, QueryWatermark
-from lockgate_spark.planning.watermark_pace import WatermarkPace
+from lockgate_spark.planning.planner import WatermarkPace
 from support.members import MINUTE, Requests, at, create, inspect, member, membership
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import TimeInMemory, live, minutes, session

@@ -85,6 +85,3 @@ JAVA_FILES = {
     },
 }
 """The Java sources that are compiled in the driver, by package, with what is lost without each."""
-
-PYSPARK = ("_gateway", "_jdf", "_jsc", "_jsparkSession", "_jvm", "_origin")
-"""The private attributes of PySpark that are used, also by the search for Spark's members."""

@@ -20,8 +20,7 @@ from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.empty_plans import EmptyPlans
 from lockgate_spark.planning.look import Begin
 from lockgate_spark.planning.planner import Planner
-from lockgate_spark.planning.run import Query
-from lockgate_spark.planning.steps import Planned
+from lockgate_spark.planning.steps import Planned, Query
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.spark_run import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import Gauges, gauges

@@ -15,7 +15,7 @@ from lockgate import watermark
 from lockgate.plan.model import Backlog, Bounds
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.logs.unread import Key, Unread
-from lockgate_spark.planning.run import Query
+from lockgate_spark.planning.steps import Query
 from lockgate_spark.spark_run import Checkpointed
 
 ENOUGH = 50

@@ -22,13 +22,11 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Unread
 from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
-from lockgate_spark.planning.event_time_check import EventTimeCheck
 from lockgate_spark.planning.kept_lags import KeptLags
 from lockgate_spark.planning.producers import Producers
-from lockgate_spark.planning.run import Query
 from lockgate_spark.planning.slices import Slices
-from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, warn_at_start
-from lockgate_spark.planning.steps import Look, Planned
+from lockgate_spark.planning.start_checks import DelayCheck, EventTimeCheck, check_event_time, warn_at_start
+from lockgate_spark.planning.steps import Look, Planned, Query
 from lockgate_spark.spark_run import Checkpointed
 from lockgate_spark.telemetry.observer import Observer
 

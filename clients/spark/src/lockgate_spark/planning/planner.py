@@ -5,8 +5,9 @@ query's readers received last, except for records that Kafka is about to delete 
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lockgate import watermark
@@ -23,9 +24,7 @@ from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Begin, LookAhead, Looker
 from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
-from lockgate_spark.planning.run import Query
-from lockgate_spark.planning.steps import Look, Planned, answered, put_off
-from lockgate_spark.planning.watermark_pace import WatermarkPace
+from lockgate_spark.planning.steps import Look, Planned, Query, answered, put_off
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import BatchAlignment, BatchSlice, PartitionAlignment
 from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, for_window
@@ -33,6 +32,8 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 log = logging.getLogger("lockgate")
 
 _NONE: Mapping[Key, int] = {}
+_WINDOW_S = 60.0
+_APART_S = 1.0  # between two points, so that there are some sixty of them
 
 
 class Planner:
@@ -314,3 +315,28 @@ def _stopped_ms(made: SplitPlan, known: int, now: float, before: BatchAlignment 
     if known or before is None or made.next is None or made.next.event_time <= int(now * 1000) + AHEAD_MS:
         return known
     return max(0, int(now * 1000) - int(before.planned_at * 1000))
+
+
+@dataclass(slots=True)
+class WatermarkPace:
+    """Measures how fast one watermark has risen over the last minute, so that the figure falls to 0
+    within a minute while a query waits. If batches are longer, it is that of the last batch.
+    """
+
+    _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
+
+    def seen(self, at: int, now: float) -> int | None:
+        """Add the watermark `at` (ms) at the time `now` of a monotonic clock (s), and return the
+        rise in ms per second; None if it is MIN or MAX, or less than a second was measured.
+        """
+        points = self._points
+        if at in (watermark.MIN, watermark.MAX) or (points and at < points[-1][1]):
+            points.clear()
+        if at in (watermark.MIN, watermark.MAX):
+            return None
+        if not points or now - points[-1][0] >= _APART_S:
+            points.append((now, at))
+        while len(points) > 2 and now - points[1][0] >= _WINDOW_S:
+            points.popleft()
+        began, first = points[0]
+        return None if now - began < _APART_S else round((at - first) / (now - began))

@@ -27,8 +27,7 @@ from lockgate_spark.logs.outside import highest_before, out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread, by_source, names
 from lockgate_spark.planning.memory import by_split, remembered
-from lockgate_spark.planning.run import Query
-from lockgate_spark.planning.steps import Look
+from lockgate_spark.planning.steps import Look, Query
 from lockgate_spark.spark_run import Memory
 from lockgate_spark.telemetry.view import BatchSlice
 

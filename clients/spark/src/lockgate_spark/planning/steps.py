@@ -1,4 +1,5 @@
-"""The values that pass from step to step of a plan, and `put_off`, the last filter.
+"""The query of a run, the values that pass from step to step of its plans, and `put_off`, the last
+filter.
 `docs/internals/architecture.md` lists all steps.
 """
 
@@ -12,12 +13,32 @@ from lockgate import watermark
 from lockgate.plan.answers import LogAnswers, Unasked
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
-from lockgate_spark.logs.unread import Key, Least, Unread
+from lockgate_http.group.membership import Membership
+from lockgate_spark.config import Alignment
+from lockgate_spark.logs.unread import Key, Least, Source, Unread
+from lockgate_spark.spark_run import Checkpointed
 
 T = TypeVar("T")
 
 FRESH_S = 1.0  # a look holds for this long if no position and no log end has moved
 AHEAD_S = 10.0  # a report to the group on partitions without a backlog is at most this old
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The settings, the run and the sources of a query. Spark opens the sources one by one.
+    `membership` is None without a group, and in observe mode.
+    """
+
+    alignment: Alignment
+    run: Checkpointed
+    membership: Membership | None
+    sources: Mapping[int, Source]
+
+    @property
+    def observes(self) -> bool:
+        """Whether plans are made, but not applied."""
+        return self.alignment.mode == "observe"
 
 
 @dataclass(frozen=True, slots=True)
