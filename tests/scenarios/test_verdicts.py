@@ -78,15 +78,26 @@ def test_rows_that_come_after_a_run_began_are_not_for_it_to_read() -> None:
     assert judge(scenario(), Played((*LOGS, later), looked)).unread == 0
 
 
-@pytest.mark.parametrize(("appended_s_ago", "unread"), [(59, 1), (61, 2)])
-def test_a_run_may_leave_what_is_above_a_live_split_by_more_than_the_drift(appended_s_ago: int, unread: int) -> None:
+@pytest.mark.parametrize(
+    ("appended_s_ago", "level_at", "alignment", "unread"),
+    [
+        (59, 11_000, {"max_out_of_orderness": 0}, 1),
+        (61, 11_000, {"max_out_of_orderness": 0}, 2),
+        (59, 6_000, {}, 1),  # it is taken to be out of order by half of the drift
+        (59, 6_001, {}, 0),
+    ],
+)
+def test_a_run_may_leave_what_is_above_a_live_split_by_more_than_the_drift(
+    appended_s_ago: int, level_at: int, alignment: dict[str, int], unread: int
+) -> None:
     _, above, low, level = LOGS
     behind = (
         replace(low, visible_at=NOW - appended_s_ago * 1_000),
-        replace(level, split=A, offset=2, event_time=11_000),
+        replace(level, split=A, offset=2, event_time=level_at),
     )
     first = replace(lane(batch(0, NOW + 100, 1, 1, 0, 2)), looks=(Look(AVAILABLE_NOW, NOW, NOW + 900),))
-    assert judge(scenario(), Played((LOGS[0], above, *behind), first)).unread == unread
+    query = replace(QUERY, alignment=alignment)
+    assert judge(scenario(query), Played((LOGS[0], above, *behind), first)).unread == unread
 
 
 # -- what a live producer had shown --

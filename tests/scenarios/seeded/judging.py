@@ -102,9 +102,7 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
     # what Spark cannot do alone is not for alignment to mend
     lives = played.native is None or played.native.failure is None
     looks = lane.looks if lives else ()
-    unread = {
-        look.what: len(left) for look in looks if (left := unread_by(look, lane, played, read, query.max_drift_ms))
-    }
+    unread = {look.what: len(left) for look in looks if (left := unread_by(look, lane, played, read, query))}
     behind = [None if each is None else seconds_behind(each, played) for each in (played.native, lane)]
     allowed = allowed_s(query, played) if scenario.fresh and lives else None
     broken = [
@@ -256,14 +254,15 @@ def out_of_order(records: Iterable[Record], record: Record) -> int:
 # -- was all read that was to be read, and in time? --
 
 
-def unread_by(look: Look, lane: Lane, played: Played, read: Readings, drift_ms: int) -> list[Record]:
-    """The records that were visible and are not in a batch that had ended by then. A run
-    under `availableNow` may leave those that are above a live split by more than the drift.
+def unread_by(look: Look, lane: Lane, played: Played, read: Readings, query: Query) -> list[Record]:
+    """The records that were visible and are not in a batch that had ended by then. A run under
+    `availableNow` may leave those above a live split by more than the drift less its disorder.
     """
     there = [r for r in played.records if r.visible_at is not None and r.visible_at <= look.visible_at]
     highest = {r.split: r.event_time for r in sorted(there, key=lambda r: r.event_time) if r.timed}
     live = {r.split for r in there if r.visible_at is not None and r.visible_at > look.visible_at - ACTIVE_MS}
-    bound = min((highest[split] for split in live & highest.keys()), default=INF) + drift_ms
+    reaches = (highest[split] - taken_disorder_ms(query, played, split) for split in live & highest.keys())
+    bound = min(reaches, default=INF) + query.max_drift_ms
     due = (r for r in there if r.event_time <= bound or look.what != AVAILABLE_NOW)
     due = (r for r in due if r.offset >= max(lane.begins.get(r.split, 0), played.deleted.get(r.split, 0)))
     return [r for r in due if (batch := read.by.get((r.split, r.offset))) is None or batch.finished_at > look.read_by]
@@ -310,27 +309,25 @@ def allowed_s(query: Query, played: Played) -> Allowed:
 def wait_ms(query: Query, played: Played, split: Split, silent: bool) -> float:
     """How long the other splits wait for one: its lag less the drift, and for a quarter of the lag
     more while it is `silent`.
-
-    A run takes a split to be out of order by half of the drift until it has compared enough of its
-    records. At the median this counts where no run has brought enough.
     """
     if "idle_timeout" in query.alignment:
         return max(0.0, float(query.alignment["idle_timeout"]) - query.max_drift_ms)
-    lag, out_of_order = shown_ms(played, split, INF), query.disorder_ms
-    if "max_out_of_orderness" not in query.alignment and (silent or _most_in_a_run(played, split) < SURELY_ENOUGH):
-        out_of_order = most_learned(query.max_drift_ms)
+    lag, out_of_order = shown_ms(played, split, INF), taken_disorder_ms(query, played, split, silent)
     return max(0.0, (MARGIN if silent else 1.0) * lag + out_of_order - query.max_drift_ms) if lag else 0.0
 
 
-def _most_in_a_run(played: Played, split: Split) -> int:
+def taken_disorder_ms(query: Query, played: Played, split: Split, begins: bool = False) -> int:
+    """How far a run takes a split to be out of order: by half of the drift until it has compared
+    enough of its records, which it has not where it `begins`.
+    """
     came = [r.visible_at for r in played.records if r.split == split and r.visible_at is not None]
-    return max((sum(run.began_at <= at <= run.ended_at for at in came) for run in played.aligned.runs), default=0)
+    most = max((sum(run.began_at <= at <= run.ended_at for at in came) for run in played.aligned.runs), default=0)
+    learns = "max_out_of_orderness" not in query.alignment and (begins or most < SURELY_ENOUGH)
+    return most_learned(query.max_drift_ms) if learns else query.disorder_ms
 
 
 def too_late(played: Played, native: Behind | None, aligned: Behind | None, allowed: Allowed) -> list[str]:
-    """Judges live runs by how far they were behind, those under `availableNow` by how long they
-    took.
-    """
+    """Judges live runs by how far they were behind, others by how long they took."""
     if played.native is None or not any(run.available_now for run in played.aligned.runs):
         return too_far_behind(native, aligned, allowed)
     found = []
