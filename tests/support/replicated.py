@@ -1,11 +1,12 @@
 """A Redis with a replica, for histories that are lost while all connections stay open."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from redis import Redis
 
+from lockgate_coordinator.store import Store, open_store
 from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
 from support.answers import wait_for
 
@@ -44,6 +45,20 @@ class Replicated:
 
     def dump(self) -> dict[bytes, bytes]:
         return {key: self.here.dump(key) for key in self.here.scan_iter()}
+
+
+class Servers:
+    """Two Redis servers, and the stores that a test opens."""
+
+    def __init__(self, redis: Replicated, opened: AsyncExitStack) -> None:
+        self.redis = redis
+        self._opened = opened
+
+    def store(self, at: str = "here") -> Store:
+        """The store of one more coordinator."""
+        store = open_store(self.redis.url(at))
+        self._opened.push_async_callback(store.close)
+        return store
 
 
 @contextmanager

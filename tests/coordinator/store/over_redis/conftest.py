@@ -1,13 +1,14 @@
 """Stores over one Redis."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 
 import pytest
 from redis import Redis
 
 from lockgate_coordinator.store import Store, open_store
 from lockgate_testbed.redis import RedisServer
+from support.replicated import Servers, replicated
 
 
 @pytest.fixture
@@ -24,3 +25,10 @@ async def store(redis: Redis, redis_server: RedisServer) -> AsyncIterator[Store]
     opened = open_store(redis_server.url)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+async def servers(redis_server: RedisServer) -> AsyncIterator[Servers]:
+    with replicated() as redis:
+        async with AsyncExitStack() as opened:
+            yield Servers(redis, opened)

@@ -4,8 +4,6 @@ remembers of the lost history, with the cache of groups and without it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
@@ -18,35 +16,13 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.store import Store, StoreUnavailable, open_store
+from lockgate_coordinator.store import StoreUnavailable
 from lockgate_testbed.link import Link
-from lockgate_testbed.redis import RedisServer
 from support.commits import CONFIG, Command, change, reports, seen_by
-from support.replicated import Replicated, replicated
+from support.replicated import Servers
 from support.turns import evict
 
 pytestmark = pytest.mark.redis
-
-
-class Servers:
-    """Two Redis servers, and the stores that a test opens."""
-
-    def __init__(self, redis: Replicated, opened: AsyncExitStack) -> None:
-        self.redis = redis
-        self._opened = opened
-
-    def store(self, at: str = "here") -> Store:
-        """The store of one more coordinator."""
-        store = open_store(self.redis.url(at))
-        self._opened.push_async_callback(store.close)
-        return store
-
-
-@pytest.fixture
-async def servers(redis_server: RedisServer) -> AsyncIterator[Servers]:
-    with replicated() as redis:
-        async with AsyncExitStack() as opened:
-            yield Servers(redis, opened)
 
 
 def removes(source: str) -> Command:

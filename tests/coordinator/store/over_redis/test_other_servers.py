@@ -2,9 +2,6 @@
 restart. It may lack later commits, and a coordinator that has started since remembers none.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
-
 import pytest
 
 from coordinator.store.test_splits_contract import full, group
@@ -12,115 +9,88 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate.wire.split_events import SourceEventToReaders, SplitExchange, SplitList
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.store import Store, open_store
-from lockgate_testbed.redis import RedisServer
 from support.commits import change, reports
-from support.replicated import Replicated, replicated
+from support.replicated import Servers
 
 pytestmark = pytest.mark.redis
 
 CONFIG = GroupConfig(update_interval_ms=100, lease_ms=60_000)
 
 
-class Opened(AsyncExitStack):
-    """Stores and coordinators of one test."""
-
-    def store(self, redis: Replicated, at: str) -> Store:
-        store = open_store(redis.url(at))
-        self.push_async_callback(store.close)
-        return store
-
-    def coordinator(self, redis: Replicated, at: str) -> Coordinator:
-        coordinator = Coordinator(open_store(redis.url(at)))
-        self.push_async_callback(coordinator.close)
-        return coordinator
-
-
-@pytest.fixture
-async def opened(redis_server: RedisServer) -> AsyncIterator[Opened]:
-    async with Opened() as stack:
-        yield stack
+async def test_a_promotion_shows_until_a_commit_even_to_a_new_process(servers: Servers) -> None:
+    store = servers.store()
+    await group(store)
+    assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
+    assert not (await store.load_splits("g")).lost
+    servers.redis.promote_there()
+    new, another = (servers.store("there") for _ in range(2))
+    for _ in range(2):
+        found = await new.load_splits("g")
+        assert (found.lost, found.sources) == (True, {"s": full()})
+    assert (await another.load_splits("g")).lost
+    assert await new.commit_splits(found, found.sources)
+    assert not (await new.load_splits("g")).lost
+    assert not (await another.load_splits("g")).lost
 
 
-async def test_a_promotion_shows_until_a_commit_even_to_a_new_process(opened: Opened) -> None:
-    with replicated() as redis:
-        store = opened.store(redis, "here")
-        await group(store)
-        assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
-        assert not (await store.load_splits("g")).lost
-        redis.promote_there()
-        new, another = (opened.store(redis, "there") for _ in range(2))
-        for _ in range(2):
-            found = await new.load_splits("g")
-            assert (found.lost, found.sources) == (True, {"s": full()})
-        assert (await another.load_splits("g")).lost
-        assert await new.commit_splits(found, found.sources)
-        assert not (await new.load_splits("g")).lost
-        assert not (await another.load_splits("g")).lost
+async def test_a_server_that_was_a_replica_for_a_while_is_another_one(servers: Servers) -> None:
+    store = servers.store()
+    await group(store)
+    assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
+    servers.redis.promote_there()
+    servers.redis.fail_back()
+    assert (await servers.store().load_splits("g")).lost
 
 
-async def test_a_server_that_was_a_replica_for_a_while_is_another_one(opened: Opened) -> None:
-    with replicated() as redis:
-        store = opened.store(redis, "here")
-        await group(store)
-        assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
-        redis.promote_there()
-        redis.fail_back()
-        assert (await opened.store(redis, "here").load_splits("g")).lost
+async def test_a_commit_that_reaches_another_server_is_refused_once(servers: Servers) -> None:
+    store = servers.store()
+    await change(store, reports("slow", 100))
+    cached = store.cached("g")
+    assert cached is not None
+    assert cached.group is not None
+    servers.redis.promote_there()
+    servers.redis.fail_back()
+    instead = await store.commit(cached, cached.group)
+    assert instead is not None
+    assert (instead.lost, instead.group) == (True, cached.group)
+    assert await store.commit(instead, cached.group) is None
 
 
-async def test_a_commit_that_reaches_another_server_is_refused_once(opened: Opened) -> None:
-    with replicated() as redis:
-        store = opened.store(redis, "here")
-        await change(store, reports("slow", 100))
-        cached = store.cached("g")
-        assert cached is not None
-        assert cached.group is not None
-        redis.promote_there()
-        redis.fail_back()
-        instead = await store.commit(cached, cached.group)
-        assert instead is not None
-        assert (instead.lost, instead.group) == (True, cached.group)
-        assert await store.commit(instead, cached.group) is None
-
-
-async def test_without_the_right_to_info_servers_are_not_told_apart(opened: Opened) -> None:
-    with replicated() as redis:
-        for server in (redis.here, redis.there):
-            server.acl_setuser("default", enabled=True, commands=["-info"], reset=False)
-        redis.here.wait(1, 60_000)
-        store = opened.store(redis, "here")
-        await group(store)
-        assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
-        redis.promote_there()
-        assert not (await opened.store(redis, "there").load_splits("g")).lost
+@pytest.mark.parametrize("denied", [("here",), ("there",), ("here", "there")])
+async def test_servers_that_allow_no_info_are_not_told_apart(servers: Servers, denied: tuple[str, ...]) -> None:
+    for each in denied:
+        getattr(servers.redis, each).acl_setuser("default", enabled=True, commands=["-info"], reset=False)
+    store = servers.store()
+    await group(store)
+    assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
+    servers.redis.promote_there()
+    assert not (await servers.store("there").load_splits("g")).lost
 
 
 @pytest.mark.parametrize("first", ["exchange", "list", "source event", "leave"])
-async def test_the_first_command_begins_a_new_history_of_every_source(opened: Opened, first: str) -> None:
-    with replicated() as redis:
-        here = opened.coordinator(redis, "here")
-        epochs = dict[str, int]()
-        for source in ("a", "b"):
-            event = ReaderRegistrationEvent(subtask=0, config=CONFIG)
-            epochs[source] = (await here.register("g", source, event)).epoch
-            await here.put_list("g", source, SplitList(splits=(KafkaPartitionSplit(source, 0, 7),)))
-            await here.exchange("g", source, 0, SplitExchange(epoch=epochs[source]))
-        before = await here.enumerators.loaded("g")
-        redis.promote_there()
-        there = opened.coordinator(redis, "there")
-        if first == "exchange":
-            answer = await there.exchange("g", "a", 0, SplitExchange(epoch=epochs["a"]))
-            assert answer.assigning_in_ms > 59_000
-        elif first == "list":
-            await there.put_list("g", "a", SplitList(splits=(KafkaPartitionSplit("a", 1, 7),)))
-        elif first == "source event":
-            await there.mail("g", "a", SourceEventToReaders(event={"x": 1}))
-        else:
-            await there.leave("g", "a", 0, epochs["a"])
-        after = await there.enumerators.loaded("g")
-        for source in ("a", "b"):
-            then, now = before.sources[source], after.sources[source]
-            assert now.lost_history
-            assert now.began_at > then.began_at
-            assert now.assigning_at >= now.began_at + CONFIG.lease_ms
+async def test_the_first_command_begins_a_new_history_of_every_source(servers: Servers, first: str) -> None:
+    here = Coordinator(servers.store())
+    epochs = dict[str, int]()
+    for source in ("a", "b"):
+        event = ReaderRegistrationEvent(subtask=0, config=CONFIG)
+        epochs[source] = (await here.register("g", source, event)).epoch
+        await here.put_list("g", source, SplitList(splits=(KafkaPartitionSplit(source, 0, 7),)))
+        await here.exchange("g", source, 0, SplitExchange(epoch=epochs[source]))
+    before = await here.enumerators.loaded("g")
+    servers.redis.promote_there()
+    there = Coordinator(servers.store("there"))
+    if first == "exchange":
+        answer = await there.exchange("g", "a", 0, SplitExchange(epoch=epochs["a"]))
+        assert answer.assigning_in_ms > 59_000
+    elif first == "list":
+        await there.put_list("g", "a", SplitList(splits=(KafkaPartitionSplit("a", 1, 7),)))
+    elif first == "source event":
+        await there.mail("g", "a", SourceEventToReaders(event={"x": 1}))
+    else:
+        await there.leave("g", "a", 0, epochs["a"])
+    after = await there.enumerators.loaded("g")
+    for source in ("a", "b"):
+        then, now = before.sources[source], after.sources[source]
+        assert now.lost_history
+        assert now.began_at > then.began_at
+        assert now.assigning_at >= now.began_at + CONFIG.lease_ms
