@@ -129,18 +129,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="bench-group", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--records", type=int, default=600_000, help="records of the densest topic (default 600,000)")
     parser.add_argument(
-        "--records", type=int, default=1_200_000, help="records of the densest topic (default 1,200,000)"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=120.0, help="that the slowest sink needs for its topic (default 120)"
+        "--seconds", type=float, default=90.0, help="that the slowest sink needs for its topic (default 90)"
     )
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[2, 8], choices=[2, 8], help="numbers of queries (default 2 8)"
     )
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS, help="kinds of ceiling (default: all)")
     parser.add_argument("--rounds", type=int, default=1, help="how often each way is run, in turn (default 1)")
-    parser.add_argument("--limit", type=float, default=240.0, help="seconds a run at most (default 240)")
+    parser.add_argument("--limit", type=float, default=150.0, help="seconds a run at most (default 150)")
     parser.add_argument("--max-drift-s", type=int, default=30, help="max_drift in seconds (default 30)")
     parser.add_argument(
         "--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)"
