@@ -4,9 +4,8 @@ import gc
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import TimeoutError as Late
-from contextlib import contextmanager
 from functools import partial
 from itertools import count, groupby, repeat
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from lockgate.flink.splits import COMMITTED_OFFSET, LATEST_OFFSET
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.config import EARLIEST, LATEST
 from lockgate_reader.place import Key, NoStartingOffset
@@ -47,8 +46,14 @@ AHEAD = {"queued.min.messages": 20_000, "fetch.queue.backoff.ms": 2}
 # The settings that concern connections rather than reading.
 _CONNECTING = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
-_COMMIT_AGAIN = (KafkaError._WAIT_COORD, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION)
-_LIST_AGAIN = (KafkaError.OFFSET_NOT_AVAILABLE, KafkaError._NO_OFFSET)
+# Kafka's group is rebalanced, or the leader of a partition catches up.
+_PASSING = (
+    KafkaError._WAIT_COORD,
+    KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError._NO_OFFSET,
+)
 _FATAL = (
     KafkaError._AUTHENTICATION,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -59,7 +64,7 @@ _FATAL = (
     KafkaError._UNKNOWN_PARTITION,
     KafkaError._MAX_POLL_EXCEEDED,
 )
-_SPEC: Any = OffsetSpec
+_SPEC: Any = OffsetSpec  # takes a time (ms), LATEST_OFFSET or EARLIEST_OFFSET
 LEFT_TO_PYTHON = 50
 _collections = count(1)  # of this process
 
@@ -97,18 +102,17 @@ class KafkaClient:
         """
 
         def calls(act: Callable[..., None], **options: bool) -> Callable[[Consumer, list[TopicPartition]], None]:
-            return lambda consumer, found: act([(each.topic, each.partition) for each in found], **options)
+            return lambda consumer, found: act(list(map(_key, found)), **options)
 
         self.subscribed, lost = True, calls(revoked, lost=True)
         self._consumer.subscribe(list(topics), on_assign=calls(assigned), on_revoke=calls(revoked), on_lost=lost)
 
     def assign(self, starts: Mapping[Key, int]) -> None:
-        self._do("incremental_assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
+        self._do("incremental_assign", [(*key, offset) for key, offset in starts.items()])
 
-    def unassign(self, keys: Iterable[Key]) -> None:
-        found = [TopicPartition(*key) for key in keys]
-        self._forget_committed(found)  # another reader commits it from now on
-        self._do("incremental_unassign", found)
+    def unassign(self, keys: Collection[Key]) -> None:
+        self._forget_committed(keys)  # another reader commits them from now on
+        self._do("incremental_unassign", keys)
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
         """Fetch these partitions again, each from the given offset, and resume paused ones."""
@@ -117,16 +121,16 @@ class KafkaClient:
             self.assign(starts)
             return
         for key, offset in starts.items():  # without unassigning it, which Kafka's group decides
-            with self._failing(f"did not seek in {key[0]}-{key[1]}"):
-                self._consumer.seek(TopicPartition(*key, offset))
+            seek = partial(self._consumer.seek, TopicPartition(*key, offset))
+            self._tried(seek, f"did not seek in {key[0]}-{key[1]}")
         self.resume(starts)
 
-    def pause(self, keys: Iterable[Key]) -> None:
-        self._do("pause", [TopicPartition(*key) for key in keys])
+    def pause(self, keys: Collection[Key]) -> None:
+        self._do("pause", keys)
 
-    def resume(self, keys: Iterable[Key]) -> None:
+    def resume(self, keys: Collection[Key]) -> None:
         """Resume fetching these partitions after the last record that `fetch` returned."""
-        self._do("resume", [TopicPartition(*key) for key in keys])
+        self._do("resume", keys)
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
         """Return up to `most` messages, or errors (`is_lost`). Wait `timeout_s` for the first."""
@@ -170,19 +174,15 @@ class KafkaClient:
         if not news:
             return
         offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
-        self.committed_last.update(news)
         commit: Callable[[], Any] = partial(self._consumer.commit, offsets=offsets, asynchronous=not wait)
         try:
             if wait:
-                again = _COMMIT_AGAIN  # Kafka's group is rebalanced
-                self._retried(lambda: _fine(commit()), "did not commit", lambda error: error.code() in again, _COMMIT_S)
+                self._tried(lambda: _fine(commit()), "did not commit", _COMMIT_S)
             else:
                 commit()
+            self.committed_last.update(news)
         except KafkaException as error:
             self._on_commit(error.args[0], offsets)
-        except KafkaFailed:
-            self._forget_committed(offsets)
-            raise
 
     def close(self) -> None:
         self._consumer.close()
@@ -201,112 +201,90 @@ class KafkaClient:
         return found
 
     def resolved(self, offsets: Mapping[Key, int]) -> dict[Key, int]:
-        """Return `offsets` without the words `LATEST_OFFSET` and `COMMITTED_OFFSET`."""
-        latest, committed = (
-            [key for key, at in offsets.items() if at == word] for word in (LATEST_OFFSET, COMMITTED_OFFSET)
-        )
-        return {**offsets, **self.offsets(latest, latest=True), **self._committed(committed)}
-
-    def _committed(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return the committed offsets of these partitions. Without one, `reset` decides. Raises
-        `NoStartingOffset` if that is not set.
+        """Return `offsets` without the words LATEST_OFFSET and COMMITTED_OFFSET. `reset` decides
+        where no offset was committed. Raises `NoStartingOffset` if that is not set.
         """
-        if not keys:
-            return {}
-        with self._failing("did not give committed offsets"):
-            found = _fine(self._consumer.committed([TopicPartition(*key) for key in keys], timeout=CALL_S))
-        starts = {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
-        others = [key for key in keys if key not in starts]
+        latest = [key for key, at in offsets.items() if at == LATEST_OFFSET]
+        asked = [key for key, at in offsets.items() if at == COMMITTED_OFFSET]
+        call = partial(self._consumer.committed, [TopicPartition(*key) for key in asked], timeout=CALL_S)
+        found = self._tried(lambda: _fine(call()), "did not give committed offsets") if asked else []
+        committed = {_key(each): each.offset for each in found if each.offset != _OFFSET_INVALID}
+        others = [key for key in asked if key not in committed]
         if others and self.reset is None:
             lacks = f"group.id {self._group!r} has committed nothing" if self._group else "starting_offsets has nothing"
             raise NoStartingOffset(
                 f'{lacks} for {_names(others)}: set "auto.offset.reset" in kafka= to "earliest" or "latest", or '
                 "starting_offsets="
             )
-        return starts | self.offsets(others, latest=self.reset == "latest")
+        others_at = self.offsets(others, LATEST_OFFSET if self.reset == "latest" else EARLIEST_OFFSET)
+        return {**offsets, **self.offsets(latest, LATEST_OFFSET), **committed, **others_at}
 
-    def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
-        """Return each partition's first offset; with `latest`, the offset after its last record."""
-        return self._listed(keys, _SPEC.latest() if latest else _SPEC.earliest())
+    def offsets(self, keys: Sequence[Key], at: int) -> dict[Key, int]:
+        """Return each partition's first offset (if `at` is EARLIEST_OFFSET), the one after its last
+        record (LATEST_OFFSET), or that of its first record from `at` (ms) on, or −1 if none.
+        """
+
+        def listed() -> dict[Key, int]:
+            return {key: future.result(CALL_S).offset for key, future in self.ask_offsets(keys, at).items()}
+
+        return self._tried(listed, "did not list offsets", CALL_S)
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
         """Return the offset of each partition's first record from `at_ms` on; its end if none."""
-        ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped
-        found = self._listed(keys, _SPEC.for_timestamp(at_ms))
-        return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
-
-    def spans(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
-        firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
-        return {key: (first, ends[key]) for key, first in firsts.items()}
-
-    def ask_ends(self, keys: Sequence[Key]) -> dict[Key, Any]:
-        """Request the end of each partition's log, and return a future of an `offset` for each."""
-        return self._ask(keys, _SPEC.latest())
+        ends = self.offsets(keys, LATEST_OFFSET)  # first, so that records that arrive meanwhile are not skipped
+        return {key: offset if offset >= 0 else ends[key] for key, offset in self.offsets(keys, at_ms).items()}
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
         """Request a description of each topic, and return a future (`id_of`) for each."""
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
-    def _listed(self, keys: Sequence[Key], spec: Any) -> dict[Key, int]:
-        def listed() -> dict[Key, int]:
-            return {key: future.result(CALL_S).offset for key, future in self._ask(keys, spec).items()}
-
-        def passes(error: KafkaError) -> bool:  # the leader has changed, or catches up
-            return error.code() in _LIST_AGAIN or "leader" in error.str().lower()
-
-        return self._retried(listed, "did not list offsets", passes, CALL_S)
-
-    def _ask(self, keys: Sequence[Key], spec: Any) -> dict[Key, Any]:
+    def ask_offsets(self, keys: Sequence[Key], at: int) -> dict[Key, Any]:
+        """Request `offsets`, and return a future of an `offset` for each partition."""
         if not keys:
             return {}
         # The admin client would not know new partitions for minutes, so it refreshes its metadata.
         for topic in {key[0] for key in keys if key not in self._known}:
             self._known.update((topic, partition) for partition in self._topic(self._admin, topic).partitions)
-        found = self._admin.list_offsets({TopicPartition(*key): spec for key in keys}, request_timeout=CALL_S)
-        return {(each.topic, each.partition): future for each, future in found.items()}
+        found = self._admin.list_offsets({TopicPartition(*key): _SPEC(at) for key in keys}, request_timeout=CALL_S)
+        return {_key(each): future for each, future in found.items()}
 
     def _topic(self, client: Consumer | AdminClient, topic: str) -> Any:
-        with self._failing(f"did not list topic {topic!r}"):
-            return client.list_topics(topic, timeout=CALL_S).topics[topic]
+        call = partial(client.list_topics, topic, timeout=CALL_S)
+        return self._tried(call, f"did not list topic {topic!r}").topics[topic]
 
-    def _do(self, what: str, partitions: list[TopicPartition]) -> None:
-        if partitions:
-            names = _names((each.topic, each.partition) for each in partitions)
-            with self._failing(f"did not {what.removeprefix('incremental_')} {names}"):
-                getattr(self._consumer, what)(partitions)
+    def _do(self, what: str, places: Collection[Any]) -> None:
+        """Call the consumer's method `what` with these partitions, which may have offsets."""
+        if places:
+            call = partial(getattr(self._consumer, what), [TopicPartition(*place) for place in places])
+            self._tried(call, f"did not {what.removeprefix('incremental_')} {_names(places)}")
 
-    def _retried(self, call: Callable[[], T], what: str, passes: Callable[[KafkaError], bool], within_s: float) -> T:
-        """Return the result of `call`, which is repeated for `within_s` after errors that pass."""
+    def _tried(self, call: Callable[[], T], what: str, within_s: float = 0) -> T:
+        """Return the result of `call`, repeated for `within_s` after errors that pass. Raise other
+        errors as `KafkaFailed`, which says `what` Kafka did.
+        """
         gives_up = time.monotonic() + within_s
         while True:
             try:
                 return call()
             except (KafkaException, Late) as error:
                 cause = error.args[0] if error.args else None
-                if not isinstance(cause, KafkaError) or not passes(cause) or time.monotonic() >= gives_up:
+                passes = isinstance(cause, KafkaError) and (cause.code() in _PASSING or "leader" in cause.str().lower())
+                if not passes or time.monotonic() >= gives_up:
                     raise self._failed(what, error) from error
             time.sleep(_AGAIN_S)
-
-    @contextmanager
-    def _failing(self, what: str) -> Iterator[None]:
-        """Raise errors of Kafka's client as `KafkaFailed`, which says `what` Kafka did."""
-        try:
-            yield
-        except KafkaException as error:
-            raise self._failed(what, error) from error
 
     def _failed(self, what: str, error: BaseException | KafkaError) -> KafkaFailed:
         return KafkaFailed(f"Kafka at {self._where} {what}: {_said(error)}; see the brokers, and kafka=")
 
-    def _forget_committed(self, partitions: Iterable[TopicPartition]) -> None:
-        for each in partitions:
-            self.committed_last.pop((each.topic, each.partition), None)
+    def _forget_committed(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self.committed_last.pop(key, None)
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         missed = [each for each in partitions if each.error or error]
-        self._forget_committed(missed)
+        self._forget_committed(map(_key, missed))
         if missed:
-            names = _names((each.topic, each.partition) for each in missed)
+            names = _names(map(_key, missed))
             log.warning("Kafka at %s did not commit %s: %s", self._where, names, missed[0].error or error)
 
     def _on_error(self, error: KafkaError) -> None:
@@ -338,7 +316,11 @@ def some(names: Iterable[str]) -> str:
 
 
 def _names(keys: Iterable[Key]) -> str:
-    return some(f"{topic}-{partition}" for topic, partition in keys)
+    return some(f"{topic}-{partition}" for topic, partition, *_ in keys)
+
+
+def _key(each: TopicPartition) -> Key:
+    return each.topic, each.partition
 
 
 def _said(error: BaseException | KafkaError) -> str:

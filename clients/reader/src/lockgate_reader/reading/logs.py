@@ -1,17 +1,14 @@
 """Watches the logs of partitions: ends that are reached, and positions that Kafka no longer has.
 
-**Ends.** A lack of records does not prove that a partition is read to its end. So half a second
-after Kafka's last answer, the reader asks for the ends of all partitions without fetched records.
-An answer counts for the time at which Kafka was asked. A partition is *quiet* if Kafka neither
-sends records of it nor confirms its end: its leader does not answer, an open transaction holds the
-records back, or Kafka's client has stopped fetching it after a change of its leader.
+**Ends.** Half a second after Kafka's last answer, the reader asks for the ends of all partitions
+without fetched records. An answer counts for the time at which Kafka was asked. A partition is
+*quiet* if Kafka neither sends records of it nor confirms its end: its leader does not answer, an
+open transaction holds the records back, or Kafka's client no longer fetches it.
 
-**Lost positions.** If the log now begins after the position, retention or `delete_records` has
-deleted the next records, and those fetched before are still returned. If the log is a different
-one, because its topic was created again or it was truncated, fetched records are dropped. While
+**Lost positions** (docs/guide/python-consumers.md). If the log now begins after the position,
+records fetched before are still returned. If the log is a different one, they are dropped. While
 that log ends before the position, Kafka reports an error; afterwards, only the topic's id (KIP-516)
-shows the change. Reading continues by auto.offset.reset. By default, that is an error, but after a
-restart the reader reads a topic that was created again from its first record.
+shows the change.
 """
 
 import logging
@@ -19,6 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from lockgate.duration import spoken_s
+from lockgate.flink.splits import EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate_reader.clock import monotonic_ms, wall_clock_ms
 from lockgate_reader.kafka import KafkaClient, id_of, some
 from lockgate_reader.place import Key, NoStartingOffset
@@ -63,7 +61,7 @@ class Logs:
                 self._ends, self._ends_due = {}, now + ENDS_MS
         elif now >= self._ends_due and (keys := [split.key for split in splits if not split.fetched]):
             self._ends_asked_at = (now, wall_clock_ms())
-            self._ends = self._client.ask_ends(keys)
+            self._ends = self._client.ask_offsets(keys, LATEST_OFFSET)
         for split in splits:
             if (silence := split.silence(now)) is not None:
                 split.watermark.silent(None if self._late_ms is None else silence[1] - self._late_ms - 1)
@@ -101,8 +99,8 @@ class Logs:
 
     def changed(self, asked: Mapping[str, Any]) -> list[str]:
         """Wait for the futures in `asked`, and return the topics whose ids have changed."""
-        found = {topic: id_of(future) for topic, future in asked.items()}
-        known = {topic: name for topic, name in found.items() if name is not None}  # others are asked again later
+        # Others are asked again later.
+        known = {topic: name for topic, future in asked.items() if (name := id_of(future)) is not None}
         anew = [topic for topic, name in known.items() if self._ids.get(topic, name) != name]
         self._ids |= known
         return anew
@@ -116,27 +114,27 @@ class Logs:
                 self._move([each for each in splits if each.key[0] == split.key[0]], _ANEW)
                 lost[:] = [each for each in lost if each[0].key[0] != split.key[0]]
                 continue
-            first, _ = self._client.spans([split.key])[split.key]
-            self._move([split], _DELETED if offset < first else _ANEW_OR_CUT, offset)
+            firsts = self._client.offsets([split.key], EARLIEST_OFFSET)
+            self._move([split], _DELETED if offset < firsts[split.key] else _ANEW_OR_CUT, offset)
 
     def _move(self, splits: Sequence[OpenSplit], why: str, offset: int | None = None) -> None:
         """Move splits, whose log has changed because of `why`, to the first offset of their log, or
         to the end if they have begun and auto.offset.reset is "latest". If that is not set, raise
         an error, after the move if the topic was surely created again. `offset` is the lost one.
         """
-        logs, reset = self._client.spans([split.key for split in splits]), self._client.reset
+        keys, reset = [split.key for split in splits], self._client.reset
+        firsts, ends = (self._client.offsets(keys, at) for at in (EARLIEST_OFFSET, LATEST_OFFSET))
         begun = {split.key: split for split in splits if split.position > 0 or split.fetched or why == _DELETED}
         was = some(f"{each.name} at offset {each.position if offset is None else offset}" for each in begun.values())
-        now = some("{} up to {}".format(*logs[key]) for key in begun)
+        now = some(f"{firsts[key]} up to {ends[key]}" for key in begun)
         said = f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"
         if begun and reset is None and why != _ANEW:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
         starts = {}
         for split in splits:
-            first, end = logs[split.key]
-            starts[split.key] = start = end if reset == "latest" and split.key in begun else first
+            start = starts[split.key] = (ends if reset == "latest" and split.key in begun else firsts)[split.key]
             if why != _DELETED:
-                split.begin_again(start, end)
+                split.begin_again(start, ends[split.key])
             elif not split.fetched:
                 split.go_to(start)
         self._client.refetch(starts)
