@@ -1,5 +1,6 @@
 """What a reader holds, after what it said and what was answered."""
 
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -176,16 +177,13 @@ def test_split_at_the_latest_record_waits_until_its_offset_is_reported() -> None
     exchanged(holdings, said)
     assert not holdings.unresolved
     assert not holdings.is_urgent(said)
-    assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=499)), 1).held] == [True]
 
 
-def test_a_position_that_the_program_has_set_back_is_said_to_be_restored() -> None:
-    holdings = Holdings("me", discovery_ms=60_000)
-    exchanged(holdings, says(), add_splits=added((0, 11), offset=40))
-    assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=30)), 1).held] == [True]
+def test_a_position_that_went_back_is_said_to_be_restored() -> None:
+    holdings, went_back = holding((0, 11)), replace(held(0, 11, offset=30), went_back=True)
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=41)), 1).held] == [False]
-    given_back = holdings.exchange(says(returned=(held(0, 11, offset=30),)), 1).given_back
-    assert [each.restored for each in given_back] == [True]
+    assert [each.restored for each in holdings.exchange(says(went_back), 1).held] == [True]
+    assert [each.restored for each in holdings.exchange(says(returned=(went_back,)), 1).given_back] == [True]
 
 
 class Counted(Holdings):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.flink.elements import NO_TIMESTAMP
-from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.flink.splits import EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 from lockgate_reader.place import AssignedSplit
@@ -72,15 +72,28 @@ def piece_of(count: int, at: int = 0) -> Piece:
 @given(st.integers(1, 6), st.integers(0, 3), st.integers(0, 7))
 def test_records_of_a_piece_are_counted_and_called_back(count: int, at: int, taken: int) -> None:
     piece = piece_of(count, at)
-    assert (piece.returned, piece.position) == (count, at + count)
+    assert piece.returned == count
     going = piece.begin(inf, lambda: 0.0)
     out = [record.offset() for record in islice(going, taken)]
     assert out == list(range(at, at + min(count, taken)))
     assert piece.returned == len(out)
-    assert piece.position == (out[-1] + 1 if out else None)
+    piece.split.going = piece
+    assert piece.split.position == (out[-1] + 1 if out else 0)
     piece.call_back()
     assert list(going) == []
     assert len(piece.messages) == count
+
+
+def test_a_position_below_the_assignment_s_or_a_former_topic_s_went_back() -> None:
+    def split(assigned_at: int, begins_at: int) -> OpenSplit:
+        assigned = AssignedSplit(KafkaPartitionSplit("t", 0, assigned_at), 1)
+        return OpenSplit(assigned, begins_at, None, WatermarkStrategy.for_monotonous_timestamps())
+
+    set_back, anew = split(40, 30), split(LATEST_OFFSET, 30)
+    assert [each.held().went_back for each in (set_back, anew, split(40, EARLIEST_OFFSET))] == [True, False, False]
+    set_back.go_to(40)
+    anew.begin_again(0, 10)
+    assert [each.held().went_back for each in (set_back, anew)] == [False, True]
 
 
 @given(st.integers(1, 6), st.integers(0, 7))

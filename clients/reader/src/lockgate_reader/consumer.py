@@ -133,7 +133,7 @@ class AlignedConsumer(Named):
                 piece = None  # freed before the next fetch, as in `_pieces`
                 reader.end_piece()
                 if columns.rows < max_records:
-                    piece = reader.more(max_records - columns.rows)
+                    piece = reader.poll(max_records - columns.rows, waits=False)
             batch = columns.batch()
             if reader.lapsed:
                 reader.assignment.hand_back(self._batch)

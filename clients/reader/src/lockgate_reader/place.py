@@ -43,7 +43,8 @@ class ReaderSplit:
         idle: Whether other splits need not wait for this one.
         paused: Whether the split's next record is above the read limit.
         next_time: Event time (ms) of the next record; None if it is not known.
-        went_back: Whether the split starts over because its topic was deleted and created again.
+        went_back: Whether the position is below the assignment's starting offset, or below one in a
+            former topic of the same name. It then counts as it is.
 
     """
 

@@ -141,14 +141,9 @@ class Holdings:
 
     def _on_the_wire(self, splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...]:
         return tuple(
-            wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
+            wire.NumberedSplit(split=each.split, assignment=each.number, restored=each.went_back)
             for each in self.own(splits)
         )
-
-    def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the split's position counts even if it is below the coordinator's."""
-        own = (self.assigned or {})[held.split.split_id]
-        return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset
 
     def _discovered(self, state: ReaderState) -> DiscoveredSplits | None:
         found = state.discovered
@@ -163,12 +158,9 @@ def _numbered(split: AssignedSplit | ReaderSplit) -> Numbered:
 
 @dataclass(frozen=True, slots=True)
 class SplitLease:
-    """The lease of a reader's splits, in seconds of its own clock. No record may be returned at or
-    after `until`, a deadline that the request of `sent_at` has set.
-
-    It begins when the request was sent, and is shorter than the coordinator's by the fraction r. So
-    it ends before the coordinator assigns the splits to another reader (docs/internals/protocol.md,
-    "Leases and fencing of splits").
+    """The lease of a reader's splits, in seconds of its own clock (docs/internals/protocol.md,
+    "Leases and fencing of splits"). No record may be returned at or after `until`, a deadline that
+    the request of `sent_at` has set.
     """
 
     until: float = -inf

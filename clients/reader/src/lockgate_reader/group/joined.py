@@ -3,10 +3,8 @@ in a thread of its own. A `Membership` sends the reports, as for a Spark query.
 
 Unless Kafka's own group assigns the splits, the coordinator does so in answers to *exchanges*
 (`holdings`). One is sent every update interval, and at once if the coordinator waits for a change
-or announces one, or if the lease has ended. Announcements may be outdated, so they only make the
-reader send its next exchange earlier. If the coordinator is unreachable, the lease keeps running.
-Once it has ended, no record is returned under any `on_outage` policy, because another reader may
-have the splits by then.
+or announces one, or if the lease has ended. Once it has ended, no record is returned under any
+`on_outage` policy, because another reader may have the splits by then.
 """
 
 import logging

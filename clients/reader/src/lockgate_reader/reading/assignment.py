@@ -156,7 +156,7 @@ class Assignment:
             if each.split.split_id in give_back:  # before it was opened
                 stop = each.split.stopping_offset
                 split = OpenSplit(each, each.split.starting_offset, stop, self._options.strategy)
-                split.watermark.idle, split.furthest = True, split.position
+                split.watermark.idle = True
                 self._returned[split.key] = split
                 self.has_more_to_say = True
         self._open([each for each in new if each.split.split_id not in give_back])
@@ -222,7 +222,7 @@ class Assignment:
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         start = self._options.starting_offsets
         if isinstance(start, datetime):
-            start = self._client.offsets_at(keys, round(start.timestamp() * 1000))
+            start = self._client.offsets_at(keys, max(0, round(start.timestamp() * 1000)))
         starts = dict.fromkeys(keys, STARTS[start]) if isinstance(start, str) else start
         return tuple(KafkaPartitionSplit(*key, starts.get(key, COMMITTED_OFFSET), stop) for key in keys)
 

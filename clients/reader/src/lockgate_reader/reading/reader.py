@@ -1,9 +1,8 @@
 """The loop of one reader.
 
-The program gets records in pieces. A piece has records of one split, none of them above the read
-limit. A record counts as returned only once the program has taken it. All other work is done in
-`RunningReader.turn` between two pieces, so no watermark is ahead of the records that the program
-has received.
+The program gets records in pieces (docs/internals/architecture.md, "The way of one poll"). A record
+counts as returned only once the program has taken it. All other work is done in `turn` between two
+pieces, so no watermark is ahead of the records that the program has received.
 
 The read limit is computed in each turn. To read a backlog faster, it is also recomputed when every
 record up to the limit was returned and more are fetched, and when a partition has half of the
@@ -11,7 +10,7 @@ fetched records at which it is paused.
 """
 
 import logging
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,10 +51,9 @@ class RunningReader:
         self.attention = False
         self.stopped: bool | None = None
         self.failure: BaseException | None = None
-        self._ready: deque[OpenSplit] = deque()
+        self._ready: OrderedDict[OpenSplit, None] = OrderedDict()  # whose next records may be returned, in turn
         self._going: Piece | None = None
         self._returned = 0  # records returned in pieces that have ended
-        self._moved = False  # whether a record was returned or a split began or ended, since the last decision
         self._blocked = False  # whether a split was read up to the limit since the last decision
         self._left = False
         self._committed_at = monotonic_ms()
@@ -109,15 +107,21 @@ class RunningReader:
         """Return whether `turn` must be called before the next piece."""
         return self.attention or monotonic_ms() >= self._next_turn
 
-    def poll(self, most: int = CHUNK) -> Piece | None:
-        """Wait for the next piece, of at most `most` records, and return it; None at the end."""
-        while True:
+    def poll(self, most: int = CHUNK, *, waits: bool = True) -> Piece | None:
+        """Return the next piece, of at most `most` records; None at the end. Without `waits`, also
+        return None if no piece is there, or if `turn` is due.
+        """
+        while waits or not self.due:
             if self.due:
                 self.turn()
             piece = self.next_piece(most)
             if piece is not None or self.ended:
                 return piece
-            self.wait()
+            if waits:
+                self.wait()
+            elif self.client.subscribed or not self._fetch(0):  # no rebalance within a batch
+                break
+        return None
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
         """Return a piece of at most `most` records; None if no fetched record may be returned."""
@@ -128,30 +132,21 @@ class RunningReader:
                 self._decide()
             if not self._ready:
                 return None
-            split = self._ready.popleft()
+            split = next(iter(self._ready))
             piece = split.going = split.next_piece(self.limit, min(most, self._size))
             if piece is not None:
-                self._ready.append(split)  # ready splits take turns
+                self._ready.move_to_end(split)
                 self._began, self._going = monotonic_ms(), piece
                 return piece
-            split.queued, split.waits = False, bool(split.fetched)
+            del self._ready[split]
+            split.waits = bool(split.fetched)
             self._blocked = self._blocked or split.waits
-
-    def more(self, most: int) -> Piece | None:
-        """Return another piece of a batch without waiting; None if none is there or `due`."""
-        if self.due:
-            return None
-        piece = self.next_piece(most)
-        if piece is None and not (self.ended or self.client.subscribed):  # no rebalance within a batch
-            self._fetch(0)
-            piece = self.next_piece(most)
-        return piece
 
     def wait(self) -> None:
         """Fetch records. If there are none, update the read limit, or wait for up to `WAIT_S`."""
         if self.ended or self._fetch(LAPSED_WAIT_S if self.lapsed else 0) or self.ended or self.lapsed:
             return
-        if self._moved and any(split.waits for split in self.assignment.splits.values()):
+        if any(split.waits for split in self.assignment.splits.values()):
             self._decide()
         due_ms = self._next_turn - monotonic_ms()
         if not self._ready and due_ms > 0:
@@ -176,7 +171,6 @@ class RunningReader:
             record("rows", self.options.coordinator.group, lambda: self._row_fields(piece, count))
         piece.split.account(count)
         if count:
-            self._moved = True
             self._returned += count
             self._size = next_size(self._size, count, monotonic_ms() - self._began)
             if piece.split.finished:
@@ -227,8 +221,7 @@ class RunningReader:
             self.commit(wait=False)
 
     def _exchange(self) -> None:
-        self._moved, now = True, monotonic_ms()
-        splits, late_ms = self.assignment.splits.values(), self._late_ms
+        now, splits, late_ms = monotonic_ms(), self.assignment.splits.values(), self._late_ms
         idle = late_ms is not None and all((split.silence(now) or (0, 0))[0] > late_ms for split in splits)
         # The event time up to which each split is fetched. Splits read to their end are left out.
         fetched = [
@@ -241,7 +234,7 @@ class RunningReader:
 
     def _decide(self) -> None:
         """Update the read limit, the paused partitions, and the splits that may return records."""
-        self._moved = self._blocked = False
+        self._blocked = False
         splits = self.assignment.splits.values()
         self.limit = read_limit(splits, self.orders.ceiling, self._max_drift_ms)
         lowest = min((split.watermark.value for split in splits if not split.watermark.idle), default=MIN)
@@ -251,19 +244,11 @@ class RunningReader:
         self.client.resume([split.key for split in changed if split.paused])
         for split in changed:
             split.paused = not split.paused
-        self._ready = deque(split for split in self._ready if split.open)
         for split in splits:
             time = split.next_time
             split.waits = time is not None and time > self.limit
-            self._queue(split)
-
-    def _queue(self, split: OpenSplit) -> bool:
-        """Let the records of the split be returned. Return whether this is new."""
-        new = bool(split.fetched) and not (split.queued or split.waits)
-        if new:
-            split.queued = True
-            self._ready.append(split)
-        return new
+            if time is not None and not split.waits:
+                self._ready.setdefault(split)
 
     def _fetch(self, timeout_s: float, most: int = CHUNK) -> bool:
         if self.failure is not None:
@@ -283,13 +268,12 @@ class RunningReader:
         if not messages:
             self._empty_at = monotonic_ms()
         for split in self.assignment.take(messages):
-            self._moved = self._queue(split) or self._moved
-            full = full or (split.kept > most_kept // (1 + self._moved) and not split.paused)
+            if split.fetched and not split.waits:
+                self._ready.setdefault(split)
+            full = full or (split.kept > most_kept // 2 and not split.paused)
             if split.finished:
-                self._moved = True
                 self.assignment.finish(split)
         if self.assignment.lost:
-            self._moved = True
             self._logs.move_lost(self.assignment.lost, self.assignment.splits.values())
         if full:
             self._decide()
@@ -298,10 +282,9 @@ class RunningReader:
     # -- Kafka's group, in callbacks within `_fetch` --
 
     def _on_assigned(self, keys: list[Key]) -> None:
-        if self._left:
-            return  # Kafka's client is being closed
-        self.assignment.kafka_assigned(keys)
-        self._exchange()
+        if not self._left:  # else Kafka's client is being closed
+            self.assignment.kafka_assigned(keys)
+            self._exchange()
 
     def _on_revoked(self, keys: list[Key], *, lost: bool = False) -> None:
         if self._left:

@@ -9,7 +9,7 @@ checked before each record.
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import compress, repeat
+from itertools import compress, repeat, takewhile
 from math import inf
 from operator import length_hint, methodcaller
 from typing import Any
@@ -85,28 +85,16 @@ class Piece:
         """Return an iterator over the messages. It ends when the time `now_s()` reaches `until`."""
         self._list, self._ticks = self.messages.copy(), repeat(True, len(self.messages))
         messages = iter(self._list)
-        return compress(messages if until == inf else _before(until, now_s, messages), self._ticks)
+        return compress(messages if until == inf else takewhile(lambda _: now_s() < until, messages), self._ticks)
 
     @property
     def returned(self) -> int:
         """Return how many records were returned; all of them if `begin` was not called."""
         return len(self.messages) - length_hint(self._ticks)
 
-    @property
-    def position(self) -> int | None:
-        count = self.returned
-        return int(self.messages[count - 1].offset()) + 1 if count else None
-
     def call_back(self) -> None:
         """Prevent the rest of the piece from being returned. Any thread may call this."""
         self._list.clear()
-
-
-def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -> Iterator[Any]:
-    for message in messages:
-        if now_s() >= until:
-            return
-        yield message
 
 
 def next_size(size: int, count: int, took_ms: int) -> int:
@@ -123,9 +111,8 @@ class OpenSplit:
 
     `end` is the offset up to which Kafka's client has read the partition to its end, or to `stop`.
     `quiet_since` is the monotonic time (ms) since which Kafka has sent and confirmed nothing. The
-    split is `queued` while its next record may be returned, and `waits` while that is above the
-    read limit. It is `paused` in Kafka's client. `furthest` is the highest position in a former
-    topic of the same name.
+    split `waits` while its next record is above the read limit. It is `paused` in Kafka's client.
+    `furthest` is the starting offset, or the highest position in a former topic of the same name.
     """
 
     def __init__(self, assigned: AssignedSplit, start: int, stop: int | None, strategy: WatermarkStrategy) -> None:
@@ -133,9 +120,9 @@ class OpenSplit:
         self.name, self.number, self.stop = assigned.split.split_id, assigned.number, stop
         self._position, self.watermark = start, SplitWatermark(strategy)
         self.fetched: deque[FetchedRecords] = deque()
-        self.kept = self.furthest = 0
+        self.kept, self.furthest = 0, assigned.split.starting_offset
         self.open = True
-        self.paused = self.queued = self.waits = False
+        self.paused = self.waits = False
         self.going: Piece | None = None
         self.end = 0
         self.quiet_since: int | None = None
@@ -147,8 +134,8 @@ class OpenSplit:
     def position(self) -> int:
         """Return the offset after the last record that the program has taken."""
         going = self.going  # another thread may ask
-        position = None if going is None else going.position
-        return self._position if position is None else position
+        count = 0 if going is None else going.returned
+        return int(going.messages[count - 1].offset()) + 1 if going and count else self._position
 
     @property
     def next_time(self) -> int | None:
@@ -233,15 +220,15 @@ class OpenSplit:
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
 
     def held(self) -> ReaderSplit:
-        following = self.next_time
+        following, rest = self.next_time, self.rest()
         return ReaderSplit(
-            self.rest(),
+            rest,
             self.number,
             self.watermark.value,
             self.watermark.idle,
             paused=self.waits,
             next_time=None if following == NO_TIMESTAMP else following,
-            went_back=self.position < self.furthest,
+            went_back=0 <= rest.starting_offset < self.furthest,
         )
 
 
