@@ -50,7 +50,7 @@ def test_a_piece_ends_before_the_first_record_above_the_ceiling(times: list[int]
 def test_rising_limit_returns_all_records_once_in_order(fetches: list[list[int]], limits: list[int], most: int) -> None:
     split, out = opened(), list[int]()
     for times in fetches:
-        split.take(messages(times, split.kept), times, 0, len(times))
+        split.take(FetchedRecords(messages(times, split.kept), times))
     for limit in [*sorted(limits), MAX]:
         while (piece := split.next_piece(limit, most)) is not None:
             assert max(piece.times) <= limit

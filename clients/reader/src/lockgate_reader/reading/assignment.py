@@ -12,10 +12,11 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import COMMITTED_OFFSET, LATEST_OFFSET, NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate_http.errors import KafkaFailed
+from lockgate_reader.clock import wall_clock_ms
 from lockgate_reader.config import STARTS, Options
 from lockgate_reader.kafka import KafkaClient, runs_of, timestamps
 from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
-from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.split import FetchedRecords, OpenSplit
 
 log = logging.getLogger("lockgate")
 
@@ -111,26 +112,30 @@ class Assignment:
         """Give each split its messages, and return the splits that changed."""
         if not messages:
             return []
-        times = timestamps(messages)  # -1 for an error, too
-        if -1 in times and any(message.error() is not None for message in messages):
+        if (event_time := self._options.event_time) is None:
+            times = timestamps(messages)  # -1 for an error, too
+        else:
+            found = (event_time(message) if message.error() is None else None for message in messages)
+            times = [NO_TIMESTAMP if time is None else int(time) for time in found]
+        now, changed = wall_clock_ms(), []
+        runs = [
+            (key, FetchedRecords(messages[start:end], times[start:end], now))
+            for key, start, end in runs_of(messages, self._topic)
+        ]
+        if any(run.left_out for _, run in runs) and any(message.error() is not None for message in messages):
             return self._take_errors(messages)
-        if (event_time := self._options.event_time) is not None:
-            times = [NO_TIMESTAMP if time is None else int(time) for time in map(event_time, messages)]
-        changed = []
-        for key, start, end in runs_of(messages, self._topic):
+        for key, run in runs:
             split = self.splits.get(key)
             if split is not None:  # else it was given back a moment ago
                 changed.append(split)
-                if (records := split.take(messages, times, start, end)) is not None:
+                if (records := split.take(run)) is not None:
                     self.fetched += len(records.messages)
                     self.left_out += records.left_out
         return changed
 
     def _take_errors(self, messages: list[Any]) -> list[OpenSplit]:
         changed = self.take([message for message in messages if message.error() is None])
-        for message in messages:
-            if message.error() is None:
-                continue
+        for message in (message for message in messages if message.error() is not None):
             is_lost, split = self._client.is_lost(message), self.splits.get((message.topic(), message.partition()))
             if split is None or message.offset() is None:
                 continue

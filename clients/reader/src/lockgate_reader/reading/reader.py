@@ -29,7 +29,7 @@ from lockgate_reader.reading.split import CHUNK, OpenSplit, Piece, next_size
 log = logging.getLogger("lockgate")
 
 TURN_MS = 100
-WAIT_S, LAPSED_WAIT_S = 0.1, 0.02  # the longest waits for records before the next turn
+LAPSED_WAIT_S = 0.02  # the longest wait for records once the lease has ended
 
 
 class RunningReader:
@@ -143,14 +143,13 @@ class RunningReader:
             self._blocked = self._blocked or split.waits
 
     def wait(self) -> None:
-        """Fetch records. If there are none, update the read limit, or wait for up to `WAIT_S`."""
+        """Fetch records. If there are none, update the read limit, or wait until the next turn."""
         if self.ended or self._fetch(LAPSED_WAIT_S if self.lapsed else 0) or self.ended or self.lapsed:
             return
         if any(split.waits for split in self.assignment.splits.values()):
             self._decide()
-        due_ms = self._next_turn - monotonic_ms()
-        if not self._ready and due_ms > 0:
-            self._fetch(min(WAIT_S, due_ms / 1000))
+        if not self._ready:
+            self._fetch((self._next_turn - monotonic_ms()) / 1000)
 
     def begin_piece(self) -> Iterator[Any]:
         """Return an iterator over the current piece. Without it, all records count as returned."""

@@ -142,18 +142,18 @@ class OpenSplit:
         """Return the event time (ms) of the next record; None if it is not fetched."""
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
-    def take(self, messages: list[Any], times: list[int], start: int, end: int) -> FetchedRecords | None:
-        """Keep the messages from the index `start` to `end` whose offsets are between the position
-        and `stop`, and return them, if any.
-        """
-        if messages[start].offset() < self._position:
-            start = bisect_left(messages, self._position, start, end, key=_offset)
-        if self.stop is not None and messages[end - 1].offset() >= self.stop:
+    def take(self, records: FetchedRecords) -> FetchedRecords | None:
+        """Keep the records whose offsets are between the position and `stop`, and return them."""
+        messages, start, end = records.messages, 0, len(records.messages)
+        if messages[0].offset() < self._position:
+            start = bisect_left(messages, self._position, key=_offset)
+        if self.stop is not None and messages[-1].offset() >= self.stop:
             self.end = max(self.end, self.stop)
-            end = bisect_left(messages, self.stop, start, end, key=_offset)
+            end = bisect_left(messages, self.stop, start, key=_offset)
         if start == end:
             return None
-        records = FetchedRecords(messages[start:end], times[start:end], clock.wall_clock_ms())
+        if end - start < len(messages):
+            records = FetchedRecords(messages[start:end], records.times[start:end])
         self.fetched.append(records)
         self.kept += end - start
         self._silent = self.quiet_since = None
