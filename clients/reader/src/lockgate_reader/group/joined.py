@@ -118,9 +118,7 @@ class JoinedPlace(Place):
     def _run(self) -> None:
         while True:
             with self._session.changed:
-                self._session.changed.wait_for(
-                    lambda: self._closed or self._poked or self._membership.has_news, self._pause_s()
-                )
+                self._session.changed.wait_for(lambda: self._poked or self._membership.has_news, self._pause_s())
                 if self._closed:
                     return
                 state, silent_s, self._poked = self._state, now_s() - self._heard_at, False

@@ -11,7 +11,7 @@ fetched records at which it is paused.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from lockgate.watermark import MAX, MIN
@@ -204,10 +204,8 @@ class RunningReader:
         self._next_turn = now + TURN_MS
         if self.stopped is not None:
             return
-        if self.client.subscribed:  # keeps the reader in Kafka's group even if the program is slow
-            self._fetch(0, most=1)
+        self._fetch(0, most=1)  # calls Kafka's client, and keeps the reader in Kafka's group, if the program is slow
         splits = self.assignment.splits.values()
-        self._or_end(self._logs.look_for_new_topics, splits)
         self._logs.look_for_ends(splits)
         self._logs.refetch_quiet(splits, now, self._empty_at)
         self._exchange()
@@ -250,33 +248,31 @@ class RunningReader:
                 self._ready.setdefault(split)
 
     def _fetch(self, timeout_s: float, most: int = CHUNK) -> bool:
+        """Fetch records, and return whether there were any. An error ends the reader."""
         if self.failure is not None:
             raise self.failure
-        return bool(self._or_end(self._take, most, timeout_s))
-
-    def _or_end(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `call`. If it fails, end the reader with its error."""
         try:
-            return call(*arguments)
+            messages = self.client.fetch(most, timeout_s)
+            self._take(messages)
         except BaseException as error:
             self.failure = error
             raise
-
-    def _take(self, most: int, timeout_s: float) -> bool:
-        messages, full, most_kept = self.client.fetch(most, timeout_s), False, share(len(self.assignment.splits))
         if not messages:
             self._empty_at = monotonic_ms()
+        return bool(messages)
+
+    def _take(self, messages: list[Any]) -> None:
+        full, most_kept = False, share(len(self.assignment.splits))
         for split in self.assignment.take(messages):
             if split.fetched and not split.waits:
                 self._ready.setdefault(split)
             full = full or (split.kept > most_kept // 2 and not split.paused)
             if split.finished:
                 self.assignment.finish(split)
-        if self.assignment.lost:
-            self._logs.move_lost(self.assignment.lost, self.assignment.splits.values())
+        self._logs.look_for_new_topics(self.assignment.splits.values())
+        self._logs.move_lost(self.assignment.lost, self.assignment.splits.values())
         if full:
             self._decide()
-        return bool(messages)
 
     # -- Kafka's group, in callbacks within `_fetch` --
 
