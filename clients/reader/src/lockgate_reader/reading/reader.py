@@ -241,6 +241,7 @@ class RunningReader:
         self.client.resume([split.key for split in changed if split.paused])
         for split in changed:
             split.paused = not split.paused
+        self._ready = OrderedDict.fromkeys(split for split in self._ready if split.open)
         for split in splits:
             time = split.next_time
             split.waits = time is not None and time > self.limit
