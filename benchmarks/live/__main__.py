@@ -1,23 +1,22 @@
-"""How fresh is a live query? Plain Spark beside aligned, with producers that are silent, lag, or
-commit rarely (`make bench-live`).
+"""Measure how old records are when a live query gets them, in plain Spark and aligned, with
+producers that are silent, lag, or commit rarely (`make bench-live`).
 
-Two drivers, one of plain Spark and one aligned, read the same topics at the same time, a process
-each. On two cores each has about one, and other work on the machine slows both. In a case with a
-group each driver runs two queries, and the aligned ones share a coordinator.
+Two drivers, one of plain Spark and one aligned, read the same topics at the same time. With two
+cores, each has about one, and other work on the machine slows both. In a case with a group, each
+driver runs two queries, and the aligned ones share a coordinator.
 
-A record is stamped with the clock at its making, less its producer's lag. Its seconds run from its
-making to the call of foreachBatch that brings it. Records count that come within --seconds, once
-every producer has shown how it is. Rows lost are exact: the query drops late rows one by one, so a
-record that was read and did not come is lost.
+A record is stamped with the time of its creation, less its producer's lag. Its age is the time from
+its creation to the call of foreachBatch that returns it. Only records that arrive within --seconds
+count, after every producer has shown its lag. The number of rows lost is exact: the query drops
+late rows one by one, so a record that was read but did not arrive is lost.
 
-The benchmark writes build/bench/live.json, live.md and, where there is a Chromium, live.png. All
-cases take some 35 minutes. It ends with an error in three cases:
+The benchmark writes build/bench/live.json, live.md and, if Chromium is installed, live.png. All
+cases take some 27 minutes. It fails in three cases:
 
 * p50 or p99 of the partitions on time is more than 0.2 s above that of plain Spark. The lag of the
-last
-  record of the partition that lags, beyond the drift, is allowed besides.
-* The partitions that the shape is about wait themselves, but for those still further behind.
-* A row is lost after the producers had shown how they are.
+  most delayed partition beyond the drift is added to what is allowed.
+* The partitions that the case is about wait, unless others are even further behind.
+* A row is lost after the producers have shown their lag.
 """
 
 import argparse

@@ -1,12 +1,11 @@
-"""The cost of a query's place in a group for its driver: CPU and requests a second, by the number
-of splits (`make bench-session`).
+"""Measure what a query's membership of a group costs its driver and the coordinator: processor time
+and requests a second, by the number of splits (`make bench-session`).
 
-A query's membership, as a Spark driver has it, in this process; the coordinator, over memory, in
-another one. For `--seconds` the query does one of three things. It plans ten times a second and
-gets on with each plan (`reads`). It waits for its group while only the ends of its logs move
-(`waits`). Or it is in one long batch. CPU is that of this process and of the
-coordinator's, in percent of one core, without what it takes to make up the reports. The update
-interval is the default, 1 s.
+The membership runs in this process, as in a Spark driver; the coordinator, on memory, in another.
+For `--seconds`, the query does one of three things: it plans ten times a second, and each plan
+reads records (`reads`); it waits for its group while only the ends of its logs move (`waits`); or
+it is in one long batch. Processor time is given in percent of one core, without the time that it
+takes to make up the reports. The update interval is the default, 1 s.
 """
 
 import argparse

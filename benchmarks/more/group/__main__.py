@@ -1,19 +1,17 @@
-"""A day of backlog in 2 and in 8 queries of one group: without a group, strict, joint, in turn
-(`make bench-group`).
+"""Measure how fast 2 and 8 queries of one group read a day of backlog: without a group, with the
+strict read limit, and with the joint one (`make bench-group`).
 
-Real Kafka, a coordinator process, real Spark: 2 queries are two applications in processes of their
-own, 8 are in one. Topics differ in density, sinks in speed: a sink takes so many records a second,
-and sets the pace. Rates are hours of event time a minute of the slowest query. They are taken from
-the start of all queries to its end, or over the first --limit seconds.
+It uses a real Kafka, a coordinator process and real Spark. Two queries run in processes of their
+own, eight in one. Topics differ in density, and sinks in speed: a sink accepts so many records a
+second. The rate is that of the slowest query, in hours of event time per minute, from the start of
+all queries until it has finished, or over the first --limit seconds.
 
-Plans that read above a ceiling are counted by the records that the query read. They are counted
-against the ceiling that their reader had received last, and against all that the coordinator had
-made by then.
+A plan counts as above the limit if its batch has read records above the read limit that its reader
+had received last, or above all that the coordinator had announced by then.
 
-The benchmark writes build/bench/group.json, group.md, group.html and, where there is a Chromium,
-group.png. It ends with an error where a plan was too high. It says where `joint` is slow, as a
-busy machine makes it: below 0.9 of the rate that 2 queries have without a group, or 0.85 of that
-of 8.
+The benchmark writes build/bench/group.json, group.md, group.html and, if Chromium is installed,
+group.png. It fails if a plan was above the limit, and warns if `joint` is slow, as on a busy
+machine: below 0.9 of the rate of 2 queries without a group, or 0.85 of that of 8.
 """
 
 import argparse
