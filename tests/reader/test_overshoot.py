@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Message
 
 from lockgate_reader import AlignedConsumer, Duration, WatermarkStrategy
 from lockgate_testbed import topics
@@ -117,11 +118,16 @@ def test_event_time_may_be_a_function_of_the_record(
     own = [(p, 1, None, b"%d" % (T0 + n * (p + 1) * MINUTE)) for p in (0, 1) for n in range(100)]
     topics.produce(kafka.bootstrap, topic, own)
     seen: dict[int, int] = {0: T0, 1: T0}
+    asked = list[int]()
+
+    def event_time(record: Message) -> int:
+        asked.append(int(record.value() or 0))
+        return asked[-1]
+
     overshoot = 0
-    for record in consumer_of(
-        topic, event_time=lambda record: int(record.value()), max_drift="10 minutes", ending_offsets="latest"
-    ):
+    for record in consumer_of(topic, event_time=event_time, max_drift="10 minutes", ending_offsets="latest"):
         seen[record.partition()] = int(record.value())
         overshoot += seen[1] - seen[0] > 11 * MINUTE and seen[0] < T0 + 99 * MINUTE
     assert overshoot == 0
     assert seen == {0: T0 + 99 * MINUTE, 1: T0 + 198 * MINUTE}
+    assert sorted(asked) == sorted(int(value) for *_, value in own)  # once for each record, also at the ends

@@ -114,9 +114,10 @@ class Assignment:
             return []
         if (event_time := self._options.event_time) is None:
             times = timestamps(messages)  # -1 for an error, too
+        elif any(message.error() is not None for message in messages):
+            return self._take_errors(messages)
         else:
-            found = (event_time(message) if message.error() is None else None for message in messages)
-            times = [NO_TIMESTAMP if time is None else int(time) for time in found]
+            times = [NO_TIMESTAMP if time is None else int(time) for time in map(event_time, messages)]
         now, changed = wall_clock_ms(), []
         runs = [
             (key, FetchedRecords(messages[start:end], times[start:end], now))
