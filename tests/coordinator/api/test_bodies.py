@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json, to_json
-from lockgate.wire.events import BATCH_LIMIT, ReportedWatermarkEvent
+from lockgate.wire.events import BATCH_LIMIT, ReportedWatermarkEvent, SplitReport, SplitState
 from lockgate_coordinator.api import bodies
 from lockgate_coordinator.api.reports import reports_of
 from lockgate_coordinator.app import create_app
@@ -63,6 +63,16 @@ def test_every_message_of_a_client_is_decoded_by_the_compiled_decoder(kind: type
         assert bodies._decoders[kind](json.dumps(to_json(message)).encode()) == message
 
     claim()
+
+
+@pytest.mark.parametrize(("splits", "compiled"), [(5_000, True), (10_000, False)])
+def test_a_report_of_five_thousand_splits_is_decoded_by_the_compiled_decoder(splits: int, compiled: bool) -> None:
+    split = SplitReport(watermark=1_767_225_600_000, state=SplitState.ACTIVE, position=1_000_000, end=1_000_000)
+    report = ReportedWatermarkEvent(
+        subtask=0, epoch=7, watermark=split.watermark, splits={f"topic-{n}": split for n in range(splits)}
+    )
+    body = json.dumps(to_json(report), separators=(",", ":")).encode()
+    assert (bodies.compiled(ReportedWatermarkEvent, body) == report) is compiled
 
 
 @pytest.mark.parametrize("kind", KINDS)
