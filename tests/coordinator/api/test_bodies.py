@@ -66,7 +66,7 @@ def test_every_message_of_a_client_is_decoded_by_the_compiled_decoder(kind: type
 
 
 @pytest.mark.parametrize(("splits", "compiled"), [(5_000, True), (10_000, False)])
-def test_a_report_of_five_thousand_splits_is_decoded_by_the_compiled_decoder(splits: int, compiled: bool) -> None:
+def test_report_of_5000_splits_is_decoded_by_the_compiled_decoder(splits: int, compiled: bool) -> None:
     split = SplitReport(watermark=1_767_225_600_000, state=SplitState.ACTIVE, position=1_000_000, end=1_000_000)
     report = ReportedWatermarkEvent(
         subtask=0, epoch=7, watermark=split.watermark, splits={f"topic-{n}": split for n in range(splits)}
